@@ -1,0 +1,112 @@
+"""The one error tree.
+
+    IntentionKernelError
+    ├── ConfigurationError          wrong or missing settings; the message lists all of them
+    │   └── SchemaVersionError      the database is not migrated, or by a newer build
+    ├── InfrastructureError         database or broker away: stop, wait, try again; nothing was decided
+    ├── RejectedError               a request that can never be run: kept with bytes and reason
+    ├── JsonError                   a value that JSON cannot hold, or text that is not JSON; says where
+    ├── LeaseLostError              this attempt may not start anything any more; the lane begins again
+    ├── TurnHeldError               this build does not fit the thread or the journal; the lane waits
+    ├── TurnLimitError              a turn's result exceeds a bound (facts, event size); the attempt fails
+    └── EffectError                 what run_effect raises
+        ├── EffectUncertainError    nobody knows whether it went through; no call was made or none is repeated
+        ├── EffectConflictError     the key is taken by another payload; no call was made
+        ├── EffectNotAppliedError   raised BY an operation that can prove that no write occurred
+        └── EffectClosedError       the turn is over, or the call waits for itself
+
+What the caller can settle here is a value (an outcome); exceptions are for the rest.
+"""
+
+from __future__ import annotations
+
+
+class IntentionKernelError(Exception):
+    """Every error of this library."""
+
+
+class ConfigurationError(IntentionKernelError):
+    """Settings or an installation that cannot work; `problems` lists every one found, each says what to do."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class SchemaVersionError(ConfigurationError):
+    """The database's schema is not the one of this build; the message names the command to run."""
+
+
+class InfrastructureError(IntentionKernelError):
+    """The database or the broker could not be reached, or did not answer in time.
+
+    Nothing may be concluded about what was asked: the same call with the same ids is safe to repeat.
+    """
+
+
+class RejectedError(IntentionKernelError):
+    """A request that can never become a turn; `reason` is a stable code, `detail` is for people."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class JsonError(IntentionKernelError):
+    """Not JSON, or a value that JSON cannot hold; `path` is a JSON pointer ("" is the whole document)."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"at {path or 'the top'}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class LeaseLostError(IntentionKernelError):
+    """Another attempt owns the thread, or the lease ran out; nothing new may be started (protocol R3, R19)."""
+
+
+class TurnHeldError(IntentionKernelError):
+    """This build does not fit what an earlier one wrote; `expected` and `found` say how (protocol R8)."""
+
+    def __init__(self, what: str, *, expected: str, found: str) -> None:
+        super().__init__(f"{what}: expected {expected}, found {found}")
+        self.what = what
+        self.expected = expected
+        self.found = found
+
+
+class TurnLimitError(IntentionKernelError):
+    """A turn's result is beyond a bound that the store keeps; nothing is dropped silently instead."""
+
+
+class EffectError(IntentionKernelError):
+    """An external effect did not return a value; `effect_key` names it."""
+
+    def __init__(self, effect_key: str, detail: str) -> None:
+        super().__init__(f"{effect_key}: {detail}")
+        self.effect_key = effect_key
+        self.detail = detail
+
+
+class EffectUncertainError(EffectError):
+    """Nobody can say whether the effect went through, and it is not tried again; `receipt_id` names its receipt."""
+
+    def __init__(self, effect_key: str, receipt_id: str, detail: str = "outcome unknown") -> None:
+        super().__init__(effect_key, detail)
+        self.receipt_id = receipt_id
+
+
+class EffectConflictError(EffectError):
+    """The key belongs to another payload on this thread; nobody was called."""
+
+
+class EffectNotAppliedError(EffectError):
+    """Raised by an operation that can prove that no write occurred; the next attempt is permitted.
+
+    Never raise it on a time-out or a lost connection: that proves nothing.
+    """
+
+
+class EffectClosedError(EffectError):
+    """The turn's scope is closed, or the effect was asked for from inside its own operation."""
