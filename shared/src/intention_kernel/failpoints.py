@@ -33,6 +33,7 @@ FAILPOINTS: dict[str, str] = {
     "relay.after_delete": "the rows are deleted",
     "reconciler.after_lookup": "the resolver answered, nothing settled",
     "reconciler.after_settle": "the settlement is committed",
+    "provider.after_commit": "an example's outside world has committed and not replied",
 }
 """Every failpoint of the three processes and what is true there. `intention failpoints` prints it."""
 
@@ -70,7 +71,13 @@ class Failpoints:
             raise InfrastructureError(f"failpoint {name}")
 
 
-_process = Failpoints(os.environ.get("INTENTION_FAILPOINTS", ""))
+_process = Failpoints()
+
+
+def arm(setting: str) -> None:
+    """Arm this process's failpoints from the text of `INTENTION_FAILPOINTS`; raises ConfigurationError."""
+    global _process  # a process has one set, armed once by its bootstrap
+    _process = Failpoints(setting)
 
 
 async def failpoint(name: str) -> None:
