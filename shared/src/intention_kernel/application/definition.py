@@ -1,0 +1,52 @@
+"""The application: everything that the processes need to know of what they run (interface 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from intention_kernel.agent.agent import Agent
+from intention_kernel.contracts.event import KernelEvent
+from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.errors import ConfigurationError
+
+PortFactory = Callable[[], AbstractAsyncContextManager[object]]
+Redact = Callable[[JsonValue], JsonValue]
+
+
+class EventSink(Protocol):
+    """Gets every event after redaction, while the turn runs. One that raises is counted and logged, nothing more."""
+
+    async def emit(self, event: KernelEvent) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """Agents, the ports they use, and what happens to event data before anything sees it.
+
+    `ports` maps a name to a factory of an async context manager, entered once per process and left on stop.
+    `redact` runs on event data before any sink, outbox, trace or log; None means null; raising fails the turn.
+    """
+
+    agents: tuple[Agent, ...]
+    ports: Mapping[str, PortFactory] = field(default_factory=dict)
+    event_sinks: tuple[EventSink, ...] = ()
+    redact: Redact | None = None
+
+    def __post_init__(self) -> None:
+        """Accepts any iterable of agents; raises ConfigurationError for none, or two of one id."""
+        agents = tuple(self.agents)
+        object.__setattr__(self, "agents", agents)
+        ids = [agent.id for agent in agents]
+        problems = [] if agents else ["an application has at least one agent"]
+        problems += [
+            f"agent {agent_id!r} is declared twice" for agent_id in sorted({i for i in ids if ids.count(i) > 1})
+        ]
+        if problems:
+            raise ConfigurationError(*problems)
+
+    def agent(self, agent_id: str) -> Agent | None:
+        """The agent of that id, if this build has it."""
+        return next((agent for agent in self.agents if agent.id == agent_id), None)
