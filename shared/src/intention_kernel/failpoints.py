@@ -71,20 +71,6 @@ class Failpoints:
             raise InfrastructureError(f"failpoint {name}")
 
 
-_process = Failpoints()
-
-
-def arm(setting: str) -> None:
-    """Arm this process's failpoints from the text of `INTENTION_FAILPOINTS`; raises ConfigurationError."""
-    global _process  # a process has one set, armed once by its bootstrap
-    _process = Failpoints(setting)
-
-
-async def failpoint(name: str) -> None:
-    """Pass the failpoint `name` of this process."""
-    await _process.reach(name)
-
-
 def _parse(setting: str) -> dict[str, _Armed]:
     armed: dict[str, _Armed] = {}
     problems: list[str] = []
@@ -103,3 +89,17 @@ def _parse(setting: str) -> dict[str, _Armed]:
     if problems:
         raise ConfigurationError(*problems)
     return armed
+
+
+_process = Failpoints()
+
+
+def arm(setting: str) -> None:
+    """Arm this process's failpoints from the text of `INTENTION_FAILPOINTS`; raises ConfigurationError."""
+    global _process  # a process has one set, armed once by its bootstrap
+    _process = Failpoints(setting)
+
+
+async def failpoint(name: str) -> None:
+    """Pass the failpoint `name` of this process."""
+    await _process.reach(name)
