@@ -21,6 +21,7 @@ KAFKA_VERSION = "4.3.1"
 _LIST = Path(__file__).with_name("kafka-jars.txt")
 _THREADS = 8
 _TRIES = 3
+_SAY_EVERY = 10
 _TIMEOUT_SECONDS = 30
 _LOCK_POLL_SECONDS = 0.2
 
@@ -84,6 +85,13 @@ def _fetch(jar: Jar, cache: Path, staging: Path) -> None:
     )
 
 
+def _make(cache: Path) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"cannot create {cache} for Kafka's jars: {error.strerror}") from error
+
+
 @asynccontextmanager
 async def _cache_lock(cache: Path) -> AsyncIterator[None]:
     """Two runs at once fetch once."""
@@ -112,7 +120,8 @@ async def _fetch_all(missing: Sequence[Jar], total: int, cache: Path, say: Calla
             for fetch in asyncio.as_completed(fetches):
                 await fetch
                 done += 1
-                say(f"downloading Apache Kafka {KAFKA_VERSION}: {done} of {total} jars")
+                if done % _SAY_EVERY == 0 or done == total:
+                    say(f"downloading Apache Kafka {KAFKA_VERSION}: {done} of {total} jars")
         finally:
             for pending in fetches:
                 pending.cancel()
@@ -126,7 +135,7 @@ async def kafka_class_path(cache: Path, say: Callable[[str], None], jars: Sequen
     ConfigurationError, as is one that cannot be fetched.
     """
     wanted = listed_jars() if jars is None else list(jars)
-    cache.mkdir(parents=True, exist_ok=True)
+    _make(cache)
     async with _cache_lock(cache):
         missing = [jar for jar in wanted if not (cache / jar.file_name).exists()]
         if missing:

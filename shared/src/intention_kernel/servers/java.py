@@ -26,7 +26,9 @@ class Java:
 
     def quiet_options(self) -> list[str]:
         """Options that silence the warnings which newer versions print about the broker's own jars."""
-        return ["--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"] if self.major >= 24 else []
+        return (
+            ["--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"] if self.major >= 24 else []
+        )
 
 
 def _bundled() -> Java | None:
