@@ -49,13 +49,13 @@ except ImportError: sys.exit(4)
         version=$("$candidate" -c "$probe" 2>/dev/null) || status=$?
         case $status in
             0) base=$candidate && return ;;
-            3) seen="$seen $candidate is $version;" ;;
+            3) seen="$seen$candidate is $version, " ;;
             4) lacks_venv=${lacks_venv:-$version} ;;
         esac
     done
     [ -z "$lacks_venv" ] || fail "Python $lacks_venv is here, but without its venv module." \
         "Install it and run the command again, on Debian or Ubuntu: apt-get install python$lacks_venv-venv"
-    fail "Python 3.11 or newer is needed and was not found (${seen:- there is no python3;} looked for python3, python3.11 to python3.14)." \
+    fail "Python 3.11 or newer is needed and was not found (${seen:-there is no python3, }nor is there a newer one beside it)." \
         "Install it and run the command again, on Debian or Ubuntu: apt-get install python3 python3-venv"
 }
 
@@ -75,10 +75,11 @@ build() {
         "$base" -m venv "$venv"
     fi
     rm -f "$stamp"
+    trap '[ $? -eq 0 ] || say "did not finish; run the command again, what was downloaded is kept in .cache" >&2' EXIT
     say "fetching the installer (uv, about 25 MB the first time)"
     "$python" -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-uv.txt
     follow_pip
-    say "fetching and installing the pinned packages (about 250 MB the first time, Postgres and a Java runtime among them)"
+    say "fetching and installing the pinned packages (about 100 MB the first time, Postgres and a Java runtime among them)"
     "$python" -m uv pip sync --python "$python" --require-hashes constraints.txt
     say "installing this checkout"
     editables=
@@ -96,5 +97,4 @@ if command -v flock >/dev/null; then
     flock 9
     is_current && exit 0
 fi
-trap '[ $? -eq 0 ] || say "did not finish; run the command again, what was downloaded is kept in .cache" >&2' EXIT
 build

@@ -48,7 +48,7 @@ def test_every_pin_is_exact_and_has_hashes(name: str) -> None:
 def test_pins_name_no_address(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     found = re.findall(
-        r"^.*(?:http|--index-url|--extra-index-url|--find-links|--trusted-host| @ ).*$", text, re.MULTILINE
+        r"^.*(?:https?:|--index-url|--extra-index-url|--find-links|--trusted-host| @ ).*$", text, re.MULTILINE
     )
     assert not found
 
