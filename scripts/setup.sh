@@ -3,7 +3,7 @@
 # user's own Python settings out and all caches inside the checkout.
 #
 # A stamp is written last and removed first. No stamp: a set-up did not finish, and is begun again (downloads are kept).
-# Another stamp: the pins, the distributions or the checkout's place have changed, and the environment is adapted.
+# So it is where the checkout was moved. Another stamp: pins or distributions changed, and the environment is adapted.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,10 +20,10 @@ fail() {
     exit 1
 }
 
-# What the environment was built from, and where: scripts in .venv hold absolute paths.
+# Where the environment stands (the scripts in it hold absolute paths) and what it was built from.
 wanted_stamp() {
+    pwd -P
     {
-        pwd -P
         cat scripts/setup.sh pyproject.toml $pins
         for distribution in $distributions; do cat "$distribution/pyproject.toml"; done
     } | cksum
@@ -67,8 +67,12 @@ follow_pip() {
     [ -z "$certificate" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$certificate}"
 }
 
+can_be_adapted() {
+    [ -f "$stamp" ] && read -r place <"$stamp" && [ "$place" = "$(pwd -P)" ] && "$python" -m pip --version >/dev/null 2>&1
+}
+
 build() {
-    if [ ! -f "$stamp" ] || ! "$python" -m pip --version >/dev/null 2>&1; then
+    if ! can_be_adapted; then
         find_base_python
         say "making $venv with Python $version"
         rm -rf "$venv"
