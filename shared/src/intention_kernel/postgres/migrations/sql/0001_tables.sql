@@ -97,10 +97,12 @@ create table receipts (
   instance text not null,
   boot uuid not null,
   retry_until timestamptz not null default '-infinity',
+  cause text not null,
   primary key (thread_id, effect_key),
   constraint receipts_receipt_id_uq unique (receipt_id),
   constraint receipts_value_check check (state <> 'completed' or value is not null)
 ) with (fillfactor = 70);
+comment on column receipts.cause is 'which call made the last move; a trigger copies it into receipt_transitions';
 -- Only what needs attention is indexed, so that nothing grows with settled receipts.
 create index receipts_open_idx on receipts (thread_id, effect_key) where state in ('prepared', 'uncertain') or contradicted;
 
@@ -137,14 +139,15 @@ create table outbox (
   record_count integer not null,
   turn_id text collate "C",
   records bytea,
+  value bytea,
   created_at timestamptz not null default clock_timestamp(),
   primary key (shard, id),
   constraint outbox_thread_topic_dedupe_uq unique (thread_id, topic, dedupe),
-  constraint outbox_source_check check ((turn_id is null) <> (records is null))
+  constraint outbox_source_check check (num_nonnulls(turn_id, records, value) = 1)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
         autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 8160);
-comment on table outbox is 'What the broker has not acknowledged. topic is a name of interface 2 without prefix; dedupe the first sequence of events as text, else an id; records null points at turns.events (R35)';
+comment on table outbox is 'What the broker has not acknowledged. topic is a name of interface 2 without prefix; dedupe the first sequence of events as text, else an id. One source: turn_id points at turns.events, records is a block like it, value is one record without headers, byte for byte (R35)';
 
 create table outbox_refused (
   shard smallint not null,
