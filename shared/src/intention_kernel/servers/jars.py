@@ -43,7 +43,12 @@ class Jar:
 def listed_jars(text: str | None = None) -> list[Jar]:
     """The jars of the committed list, or of `text` in its format: `group:artifact:version sha256` a line."""
     lines = (_LIST.read_text("ascii") if text is None else text).splitlines()
-    return [Jar(*coordinate.split(":"), sha256) for coordinate, sha256 in (line.split() for line in lines)]
+    jars = []
+    for line in lines:
+        coordinate, sha256 = line.split()
+        group, artifact, version = coordinate.split(":")
+        jars.append(Jar(group, artifact, version, sha256))
+    return jars
 
 
 def default_jar_cache() -> Path:

@@ -13,19 +13,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from intention_kernel.clock import SystemClock
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.ids import random_id
 from intention_kernel.servers.jars import KAFKA_VERSION, kafka_class_path
 from intention_kernel.servers.java import Java, find_java
-from intention_kernel.servers.ports import LOOPBACK, free_port, remembered_port
+from intention_kernel.servers.ports import LOOPBACK, free_port
+from intention_kernel.servers.startup import Startup, start_on_a_free_port
 from intention_kernel.servers.supervisor import Child, Command, run, start
 
-_START_SECONDS = 90.0
-_POLL_SECONDS = 0.05
 _PROBE_SECONDS = 2.0
-_PORT_TRIES = 5
-_ADDRESS_TAKEN = ("Address already in use", "failed to bind")
 _API_VERSIONS = 18
 _LOGGING = """\
 status=error
@@ -41,14 +37,12 @@ logger.server.level=info
 
 
 def broker_properties(listeners: Mapping[str, str]) -> dict[str, str]:
-    """One broker that is its own controller, small and quick; `listeners` are the lines that name addresses."""
+    """One broker that is its own controller, small and quick; `listeners` are the lines about addresses."""
     return {
         "process.roles": "broker,controller",
         "node.id": "1",
         **listeners,
-        "inter.broker.listener.name": "PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         "default.replication.factor": "1",
         "min.insync.replicas": "1",
         "offsets.topic.replication.factor": "1",
@@ -115,6 +109,8 @@ def _write_configuration(place: KafkaPlace, port: int) -> None:
         "controller.quorum.voters": f"1@{LOOPBACK}:{controller}",
         "listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller}",
         "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         "log.dirs": str(place.folder / "data"),
     }
     lines = [f"{name}={value}" for name, value in broker_properties(listeners).items()]
@@ -134,13 +130,13 @@ async def _format(place: KafkaPlace, say: Callable[[str], None]) -> None:
         raise ConfigurationError(f"Kafka could not create {place.folder / 'data'}:\n{output}")
 
 
-async def answers_api_versions(port: int) -> bool:
-    """True when the broker on `port` answered an ApiVersions request without error: it serves, not just listens."""
+async def answers_api_versions(host: str, port: int) -> bool:
+    """True when the broker there answered an ApiVersions request without error: it serves, not just listens."""
     correlation = 7
     header = struct.pack(">hhih", _API_VERSIONS, 0, correlation, -1)
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
-            reader, writer = await asyncio.open_connection(LOOPBACK, port)
+            reader, writer = await asyncio.open_connection(host, port)
             try:
                 writer.write(struct.pack(">i", len(header)) + header)
                 (size,) = struct.unpack(">i", await reader.readexactly(4))
@@ -152,45 +148,29 @@ async def answers_api_versions(port: int) -> bool:
     return struct.unpack(">ih", answer[:6]) == (correlation, 0)
 
 
-async def _wait_until_ready(child: Child, port: int) -> bool:
-    """True when it answers, False when it ended; ConfigurationError when it does neither in time."""
-    clock = SystemClock()
-    deadline = clock.monotonic_seconds() + _START_SECONDS
-    while not child.exited:
-        if await answers_api_versions(port):
-            return True
-        if clock.monotonic_seconds() > deadline:
-            raise ConfigurationError(f"Kafka did not answer within {_START_SECONDS:.0f} s:\n{child.log_tail()}")
-        await asyncio.sleep(_POLL_SECONDS)
-    return False
-
-
 def _server_command(place: KafkaPlace) -> Command:
     memory = ["-Xms128m", "-Xmx512m", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true"]
     return place.command(memory, "kafka.Kafka", str(place.properties))
 
 
+async def _launch(place: KafkaPlace, port: int, say: Callable[[str], None]) -> Child:
+    _write_configuration(place, port)
+    await _format(place, say)
+    return await start(_server_command(place), held_open=(place.lock,))
+
+
 async def _start(place: KafkaPlace, say: Callable[[str], None]) -> tuple[Child, str]:
-    remembered = place.data_dir / "kafka.port"
-    port = remembered_port(remembered)
-    for _ in range(_PORT_TRIES):
-        _write_configuration(place, port)
-        await _format(place, say)
-        child = await start(_server_command(place), held_open=(place.lock,))
-        try:
-            ready = await _wait_until_ready(child, port)
-        except BaseException:
-            await child.stop()
-            raise
-        if ready:
-            remembered.write_text(f"{port}\n", "ascii")
-            return child, f"{LOOPBACK}:{port}"
-        await child.stop()
-        tail = child.log_tail()
-        if not any(mark in tail for mark in _ADDRESS_TAKEN):
-            raise ConfigurationError(f"Kafka did not start (data in {place.folder}):\n{tail}")
-        port = free_port()
-    raise ConfigurationError(f"Kafka found {_PORT_TRIES} ports on {LOOPBACK} taken, the last was {port}")
+    child, port = await start_on_a_free_port(
+        Startup(
+            name="Kafka",
+            data=place.folder,
+            port_file=place.data_dir / "kafka.port",
+            launch=lambda port: _launch(place, port, say),
+            answers=lambda port: answers_api_versions(LOOPBACK, port),
+            address_taken=("Address already in use", "failed to bind"),
+        )
+    )
+    return child, f"{LOOPBACK}:{port}"
 
 
 @dataclass(frozen=True, slots=True)

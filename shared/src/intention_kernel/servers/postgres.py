@@ -5,7 +5,6 @@ Any local user may connect without a password: this is for development and tests
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
 import shutil
@@ -17,18 +16,14 @@ from pathlib import Path
 
 import asyncpg
 
-from intention_kernel.clock import SystemClock
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.servers.identity import Identity, postgres_identity
-from intention_kernel.servers.ports import LOOPBACK, free_port, remembered_port
+from intention_kernel.servers.ports import LOOPBACK
+from intention_kernel.servers.startup import Startup, start_on_a_free_port
 from intention_kernel.servers.supervisor import Child, Command, run, start
 
 MAJOR = 18
 DATABASE = "intention"
-_START_SECONDS = 60.0
-_POLL_SECONDS = 0.02
-_PORT_TRIES = 5
-_ADDRESS_TAKEN = "Address already in use"
 _SETTINGS = {"wal_level": "replica", "max_connections": "200"}
 
 
@@ -141,19 +136,6 @@ async def _answers(port: int) -> bool:
     return True
 
 
-async def _wait_until_ready(child: Child, port: int) -> bool:
-    """True when it answers, False when it ended; ConfigurationError when it does neither in time."""
-    clock = SystemClock()
-    deadline = clock.monotonic_seconds() + _START_SECONDS
-    while not child.exited:
-        if await _answers(port):
-            return True
-        if clock.monotonic_seconds() > deadline:
-            raise ConfigurationError(f"Postgres did not answer within {_START_SECONDS:.0f} s:\n{child.log_tail()}")
-        await asyncio.sleep(_POLL_SECONDS)
-    return False
-
-
 def _server_command(place: PostgresPlace, port: int) -> Command:
     fixed = {"listen_addresses": LOOPBACK, "port": str(port), "unix_socket_directories": ""}
     settings = {**_SETTINGS, **place.settings, **fixed}
@@ -162,23 +144,17 @@ def _server_command(place: PostgresPlace, port: int) -> Command:
 
 
 async def _start(place: PostgresPlace) -> tuple[Child, str]:
-    remembered = place.data_dir / "postgres.port"
-    port = remembered_port(remembered)
-    for _ in range(_PORT_TRIES):
-        child = await start(_server_command(place, port), held_open=(place.lock,))
-        try:
-            ready = await _wait_until_ready(child, port)
-        except BaseException:
-            await child.stop()
-            raise
-        if ready:
-            remembered.write_text(f"{port}\n", "ascii")
-            return child, _url(port, DATABASE)
-        await child.stop()
-        if _ADDRESS_TAKEN not in child.log_tail():
-            raise ConfigurationError(f"Postgres did not start (data in {place.cluster}):\n{child.log_tail()}")
-        port = free_port()
-    raise ConfigurationError(f"Postgres found {_PORT_TRIES} ports on {LOOPBACK} taken, the last was {port}")
+    child, port = await start_on_a_free_port(
+        Startup(
+            name="Postgres",
+            data=place.cluster,
+            port_file=place.data_dir / "postgres.port",
+            launch=lambda port: start(_server_command(place, port), held_open=(place.lock,)),
+            answers=_answers,
+            address_taken=("Address already in use",),
+        )
+    )
+    return child, _url(port, DATABASE)
 
 
 @dataclass(frozen=True, slots=True)
