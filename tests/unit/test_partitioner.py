@@ -6,7 +6,6 @@ import pytest
 from aiokafka.partitioner import murmur2 as driver_murmur2
 from hypothesis import given
 from hypothesis import strategies as st
-
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.kafka.connection import parse_bootstrap_servers

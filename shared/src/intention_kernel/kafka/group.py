@@ -1,0 +1,160 @@
+"""One member of a consumer group on one topic: the driver behind a typed face, with what it leaves out.
+
+What callers may rely on: offsets are committed only when told to, and only those told; a poll never touches the
+buffers of partitions that were not asked for; the rebalance callbacks are awaited before the group goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError
+
+from intention_kernel.errors import InfrastructureError
+from intention_kernel.kafka.connection import broker_errors, parse_bootstrap_servers
+from intention_kernel.kafka.record import Record
+
+_logger = logging.getLogger(__name__)
+
+# Polling no partition at all means all of them to the driver; polling this one keeps the membership and reads nothing.
+_NOTHING = TopicPartition("__none__", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """Where and as whom to consume; times are seconds."""
+
+    bootstrap_servers: str
+    topic: str
+    group: str
+    client_id: str
+    session_timeout_seconds: float
+    heartbeat_seconds: float
+    rebalance_timeout_seconds: float
+    request_timeout_seconds: float
+    fetch_wait_seconds: float
+
+
+RebalanceCallback = Callable[[tuple[int, ...]], Awaitable[None]]
+
+
+class GroupMember:
+    """Join, poll, commit, leave. Rebalances are eager: every one revokes all partitions first."""
+
+    def __init__(self, settings: GroupSettings, revoked: RebalanceCallback, assigned: RebalanceCallback) -> None:
+        self._settings = settings
+        self._listener = _Listener(revoked, assigned)
+        self._consumer: Any = None
+
+    async def join(self) -> int:
+        """Connect and join the group; returns the topic's partition count.
+
+        Waits for as long as the group takes (a dead member's session has to end first). Raises InfrastructureError,
+        and leaves nothing behind when it fails or is cancelled.
+        """
+        self._consumer = _consumer(self._settings)
+        self._consumer.subscribe([self._settings.topic], listener=self._listener)
+        try:
+            with broker_errors(f"joining group {self._settings.group} of {self._settings.topic}"):
+                await self._consumer.start()
+        except BaseException:
+            await self.leave(self._settings.request_timeout_seconds)
+            raise
+        return len(self._consumer.partitions_for_topic(self._settings.topic) or ())
+
+    async def poll(self, partitions: Collection[int], max_records: int, seconds: float) -> dict[int, list[Record]]:
+        """Records of these partitions in log order; empty after `seconds` without one.
+
+        Blocks without limit while the group rebalances. Must not be cancelled before `leave`: the driver would never
+        again notice that polling stopped. Raises InfrastructureError.
+        """
+        wanted = [TopicPartition(self._settings.topic, partition) for partition in partitions] or [_NOTHING]
+        with broker_errors(f"polling {self._settings.topic}"):
+            try:
+                polled = await self._consumer.getmany(*wanted, timeout_ms=int(seconds * 1000), max_records=max_records)
+            except ConsumerStoppedError:
+                return {}
+        return {assigned.partition: [_record(raw) for raw in raws] for assigned, raws in polled.items()}
+
+    async def commit(self, offsets: Mapping[int, int]) -> bool:
+        """Commit exactly these offsets. False: the membership changed, they are no longer ours to commit.
+
+        Raises InfrastructureError when it did not get through (it may have taken effect).
+        """
+        named = {TopicPartition(self._settings.topic, partition): offset for partition, offset in offsets.items()}
+        with broker_errors(f"committing offsets of {self._settings.topic}"):
+            try:
+                async with asyncio.timeout(self._settings.request_timeout_seconds):
+                    await self._consumer.commit(named)
+            except (CommitFailedError, IllegalStateError) as error:
+                _logger.info("offsets not committed, the group has moved on: %s", error)
+                return False
+        return True
+
+    async def leave(self, seconds: float) -> None:
+        """Leave the group and close, within `seconds` even when no broker answers. Calls no callback."""
+        if self._consumer is None:
+            return
+        with suppress(TimeoutError, InfrastructureError), broker_errors("leaving the group"):
+            async with asyncio.timeout(seconds):
+                await self._consumer.stop()
+
+    @property
+    def rejoin_wanted(self) -> bool:
+        """The member has to join again and has not yet. (The driver has no public word for it.)"""
+        return self._joined and bool(self._consumer._coordinator._rejoin_needed_fut.done())
+
+    @property
+    def broken(self) -> bool:
+        """The driver's coordination has ended; nothing but a new member will consume again."""
+        return self._joined and bool(self._consumer._coordinator._coordination_task.done())
+
+    @property
+    def _joined(self) -> bool:
+        return self._consumer is not None and self._consumer._coordinator is not None
+
+
+class _Listener(ConsumerRebalanceListener):
+    def __init__(self, revoked: RebalanceCallback, assigned: RebalanceCallback) -> None:
+        self._revoked = revoked
+        self._assigned = assigned
+
+    async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        await self._revoked(tuple(sorted(one.partition for one in revoked)))
+
+    async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        await self._assigned(tuple(sorted(one.partition for one in assigned)))
+
+
+def _consumer(settings: GroupSettings) -> AIOKafkaConsumer:
+    # The driver keeps an assignor's memory on the class: a class for each member, or members of one process mix theirs.
+    assignor = type("StickyPartitionAssignor", (StickyPartitionAssignor,), {})
+    return AIOKafkaConsumer(  # type: ignore[no-untyped-call]  # the driver is half typed
+        bootstrap_servers=list(parse_bootstrap_servers(settings.bootstrap_servers)),
+        client_id=settings.client_id,
+        group_id=settings.group,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        fetch_max_wait_ms=int(settings.fetch_wait_seconds * 1000),
+        request_timeout_ms=int(settings.request_timeout_seconds * 1000),
+        session_timeout_ms=int(settings.session_timeout_seconds * 1000),
+        heartbeat_interval_ms=max(1, int(settings.heartbeat_seconds * 1000)),
+        rebalance_timeout_ms=int(settings.rebalance_timeout_seconds * 1000),
+        partition_assignment_strategy=(assignor,),
+    )
+
+
+def _record(raw: ConsumerRecord[bytes, bytes]) -> Record:
+    size = max(0, raw.serialized_key_size) + max(0, raw.serialized_value_size)
+    headers: tuple[tuple[str, bytes | None], ...] = tuple(raw.headers)
+    for name, value in headers:
+        size += len(name) + (len(value) if value is not None else 0)
+    return Record(raw.topic, raw.partition, raw.offset, raw.key, raw.value, headers, raw.timestamp, size)

@@ -1,0 +1,23 @@
+"""A record as it came from the broker; nothing in it is decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Key, value and header values are the producer's bytes, None where it sent none; header order is kept.
+
+    `alone` is the consumer's: this time it is handled while no other record is.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp_ms: int
+    size_bytes: int
+    alone: bool = False
