@@ -1,0 +1,88 @@
+"""What a commit leaves waiting: blocked steps, the journal under them, and the continuations it asks for (protocol 5)."""
+
+from __future__ import annotations
+
+from intention_kernel.contracts.identifiers import continuation_turn_id
+from intention_kernel.memory.tables import Tables, append_journal, ask_continuation, move_receipt, next_issue
+from intention_kernel.ports.turn_store import Commit, ContinuationOf
+
+
+def block_and_journal(tables: Tables, ask: Commit) -> None:
+    """The part of a commit that is about effects; called with the turn's row written."""
+    home = ask.continuation.resumed_turn_id if ask.continuation else None
+    if ask.continuation is not None and home is not None:
+        _unblock(tables, ask.thread_id, ask.continuation.effect_key, home)
+    for step in ask.blocked:
+        _block(tables, ask.thread_id, step.effect_key, step.turn_id)
+    _leave_abandoned(tables, ask, home or ask.turn_id)
+    _keep_journal(tables, ask)
+    _rendezvous(tables, ask)
+
+
+def _unblock(tables: Tables, thread_id: str, effect_key: str, turn_id: str) -> None:
+    step = (thread_id, effect_key, turn_id)
+    tables.blocked_steps[:] = [known for known in tables.blocked_steps if known != step]
+
+
+def _block(tables: Tables, thread_id: str, effect_key: str, turn_id: str) -> None:
+    step = (thread_id, effect_key, turn_id)
+    if step not in tables.blocked_steps:
+        tables.blocked_steps.append(step)
+
+
+def _leave_abandoned(tables: Tables, ask: Commit, home: str) -> None:
+    """This attempt's own receipts that are still prepared: nobody knows, and the turn waits for them (protocol R18)."""
+    for receipt in tables.receipts_of(ask.thread_id):
+        if receipt.state == "prepared" and receipt.fence == ask.fence:
+            move_receipt(tables, receipt, "uncertain", "commit")
+            _block(tables, ask.thread_id, receipt.effect_key, home)
+
+
+def _keep_journal(tables: Tables, ask: Commit) -> None:
+    """A blocked turn keeps its journal; a continuation's joins the journal of the turn it resumed (protocol R30)."""
+    waiting = {turn_id for owner, _, turn_id in tables.blocked_steps if owner == ask.thread_id}
+    if ask.continuation is None:
+        if ask.turn_id not in waiting:
+            tables.journal.pop((ask.thread_id, ask.turn_id), None)
+        return
+    home = ask.continuation.resumed_turn_id
+    own = tables.journal.pop((ask.thread_id, ask.turn_id), None)
+    if home is None:
+        return
+    if home not in waiting:
+        tables.journal.pop((ask.thread_id, home), None)
+        return
+    _forget_outcomes(tables, ask.thread_id, home, ask.continuation)
+    if own is not None:
+        append_journal(tables, ask.thread_id, home, own.requested_at_ms, own.entries.values())
+
+
+def _forget_outcomes(tables: Tables, thread_id: str, turn_id: str, continuation: ContinuationOf) -> None:
+    """What the turn saw of the settled key is superseded by the settlement; its claim stays."""
+    rows = tables.journal.get((thread_id, turn_id))
+    for entry in list(rows.entries.values()) if rows else ():
+        if rows and entry.kind == "outcome" and entry.effect_key == continuation.effect_key:
+            del rows.entries[entry.entry]
+
+
+def _rendezvous(tables: Tables, ask: Commit) -> None:
+    """Ask for the continuation of every blocked key that is settled by now, and of whoever still waits (protocol R29, R30)."""
+    for key in sorted({step.effect_key for step in ask.blocked}):
+        receipt = tables.receipts.get((ask.thread_id, key))
+        if receipt and receipt.settlements and receipt.state in ("completed", "failed") and not receipt.contradicted:
+            ask_continuation(tables, receipt, next_issue(tables, receipt))
+    if ask.continuation is not None:
+        _answer_item(tables, ask, ask.continuation)
+
+
+def _answer_item(tables: Tables, ask: Commit, answered: ContinuationOf) -> None:
+    """Ask for the next issue while others wait for the same receipt; else its item is done (protocol R30, R31)."""
+    receipt = tables.receipts[ask.thread_id, answered.effect_key]
+    waits = any(step[:2] == (ask.thread_id, answered.effect_key) for step in tables.blocked_steps)
+    if waits and answered.settlement == receipt.settlements and receipt.state in ("completed", "failed"):
+        ask_continuation(tables, receipt, next_issue(tables, receipt))
+        return
+    item = tables.items.get((ask.thread_id, answered.effect_key, answered.settlement, "effect"))
+    asked = continuation_turn_id(receipt.receipt_id, answered.settlement, item.issue) if item else None
+    if item is not None and asked == ask.turn_id:
+        item.phase = "done"
