@@ -26,7 +26,7 @@ demo: setup ## run the FAN-7 example through the three processes on real servers
 	@$(PYTHON) -m examples.demo
 
 test: setup ## run every test
-	@$(PYTHON) -m pytest -p tests.suite_seconds -n 2 --dist loadscope --no-loadscope-reorder
+	@$(PYTHON) -m pytest -p tests.suite_seconds -n 2 --dist loadscope --no-loadscope-reorder --basetemp .cache/tests
 
 check: setup ## lint, formatting, types and layers only
 	@$(PYTHON) -m pytest -q tests/static/test_code.py
@@ -37,6 +37,7 @@ setup: ## build .venv, or return at once when it is up to date
 constraints: setup ## resolve the pins again; those that still fit stay
 	$(COMPILE) --all-extras --group dev --group build --no-emit-package intention-kernel --no-emit-package turn-runner \
 		--no-emit-package outbox-relay --no-emit-package receipt-reconciler pyproject.toml -o constraints.txt
+	echo uv | $(COMPILE) - -o constraints-uv.txt
 
 schemas: setup ## generate schemas/ again
 	@$(PYTHON) -m intention_kernel.contracts.schemas
