@@ -8,11 +8,13 @@
     ├── JsonError                   a value that JSON cannot hold, or text that is not JSON; says where
     ├── LeaseLostError              this attempt may not start anything any more; the lane begins again
     ├── TurnHeldError               this build does not fit the thread or the journal; the lane waits
+    ├── DeadlineError               the turn's deadline is over, or too near to start an effect; the attempt fails
     ├── TurnLimitError              a turn's result exceeds a bound (facts, event size); the attempt fails
     └── EffectError                 what run_effect raises
         ├── EffectUncertainError    nobody knows whether it went through; no call was made or none is repeated
         ├── EffectConflictError     the key is taken by another payload; no call was made
         ├── EffectNotAppliedError   raised BY an operation that can prove that no write occurred
+        ├── EffectKeyError          the key cannot be one; no call was made
         └── EffectClosedError       the turn is over, or the call waits for itself
 
 What the caller can settle here is a value (an outcome); exceptions are for the rest.
@@ -76,15 +78,19 @@ class TurnHeldError(IntentionKernelError):
         self.found = found
 
 
+class DeadlineError(IntentionKernelError):
+    """The turn's deadline is over, or so near that nothing new may be started (protocol R19)."""
+
+
 class TurnLimitError(IntentionKernelError):
     """A turn's result is beyond a bound that the store keeps; nothing is dropped silently instead."""
 
 
 class EffectError(IntentionKernelError):
-    """An external effect did not return a value; `effect_key` names it."""
+    """An external effect did not return a value; `effect_key` names it once the kernel knows it."""
 
-    def __init__(self, effect_key: str, detail: str) -> None:
-        super().__init__(f"{effect_key}: {detail}")
+    def __init__(self, detail: str, *, effect_key: str = "") -> None:
+        super().__init__(f"{effect_key}: {detail}" if effect_key else detail)
         self.effect_key = effect_key
         self.detail = detail
 
@@ -92,8 +98,8 @@ class EffectError(IntentionKernelError):
 class EffectUncertainError(EffectError):
     """Nobody can say whether the effect went through, and it is not tried again; `receipt_id` names its receipt."""
 
-    def __init__(self, effect_key: str, receipt_id: str, detail: str = "outcome unknown") -> None:
-        super().__init__(effect_key, detail)
+    def __init__(self, detail: str, *, effect_key: str, receipt_id: str) -> None:
+        super().__init__(detail, effect_key=effect_key)
         self.receipt_id = receipt_id
 
 
@@ -102,10 +108,14 @@ class EffectConflictError(EffectError):
 
 
 class EffectNotAppliedError(EffectError):
-    """Raised by an operation that can prove that no write occurred; the next attempt is permitted.
+    """Raised by an operation that can prove that no write occurred: `raise EffectNotAppliedError("no stock")`.
 
-    Never raise it on a time-out or a lost connection: that proves nothing.
+    The program gets it in its turn, and the next attempt is permitted. Never raise it on a time-out or a lost connection: that proves nothing.
     """
+
+
+class EffectKeyError(EffectError):
+    """The key cannot be one: empty, too long, or with control characters; nobody was called."""
 
 
 class EffectClosedError(EffectError):

@@ -95,6 +95,7 @@ class EndAttempt:
     value: bytes | None
     detail: str
     returned: bool
+    requested_at_ms: int
     journal: tuple[JournalEntry, ...]
 
 

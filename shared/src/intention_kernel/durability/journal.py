@@ -1,0 +1,94 @@
+"""The journal of an unfinished turn as its next attempt sees it (protocol R15-R17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
+from intention_kernel.ports.turn_store import Continuation, JournalEntry
+
+
+class Journal:
+    """What earlier attempts recorded, to be replayed, and what this one has to append with its next prepare or end."""
+
+    def __init__(self, entries: Iterable[JournalEntry]) -> None:
+        self._earlier = {entry.entry: entry for entry in entries}
+        self._pending: list[JournalEntry] = []
+        self.claims = frozenset(entry.effect_key for entry in self._earlier.values() if entry.kind == "claim")
+
+    def find(self, entry: str) -> JournalEntry | None:
+        """What an earlier attempt recorded under that identity."""
+        return self._earlier.get(entry)
+
+    def append(self, entry: JournalEntry) -> None:
+        """Keep an entry for the next transaction of this attempt."""
+        self._pending.append(entry)
+
+    def take(self) -> tuple[JournalEntry, ...]:
+        """The pending entries, to ride on a transaction; give them `back` if it did not write them."""
+        taken, self._pending = tuple(self._pending), []
+        return taken
+
+    def back(self, entries: tuple[JournalEntry, ...]) -> None:
+        """Entries that no transaction wrote: they go before newer ones."""
+        self._pending = [*entries, *self._pending]
+
+
+def resumed_journal(continuation: Continuation, own: tuple[JournalEntry, ...]) -> Journal:
+    """A continuation replays the journal of the turn it resumes, without what that turn saw of the settled key."""
+    kept = [
+        entry
+        for entry in continuation.journal
+        if not (entry.kind == "outcome" and entry.effect_key == continuation.effect_key)
+    ]
+    return Journal([*kept, *own])
+
+
+def claim_entry(effect_key: str) -> JournalEntry:
+    """This turn prepares `effect_key`; every later attempt has to meet it (R15)."""
+    return JournalEntry(entry=f"claim:{effect_key}", kind="claim", effect_key=effect_key)
+
+
+def outcome_name(effect_key: str, ordinal: int) -> str:
+    """The identity of what the program saw at its nth call of the key."""
+    return f"outcome:{effect_key}:{ordinal}"
+
+
+def value_entry(effect_key: str, ordinal: int, fingerprint: bytes, value: JsonValue, attempt: int) -> JournalEntry:
+    """The program saw a value."""
+    body = dumps({"attempt": attempt, "value": value})
+    return JournalEntry(outcome_name(effect_key, ordinal), "outcome", effect_key, "value", fingerprint, body)
+
+
+def uncertain_entry(effect_key: str, ordinal: int, fingerprint: bytes, receipt_id: str) -> JournalEntry:
+    """The program saw that nobody knows; the receipt may be a twin's (R20)."""
+    body = dumps({"receiptId": receipt_id})
+    return JournalEntry(outcome_name(effect_key, ordinal), "outcome", effect_key, "uncertain", fingerprint, body)
+
+
+def failed_entry(effect_key: str, ordinal: int, fingerprint: bytes, detail: str) -> JournalEntry:
+    """The program saw that it was not applied."""
+    body = dumps({"detail": detail})
+    return JournalEntry(outcome_name(effect_key, ordinal), "outcome", effect_key, "failed", fingerprint, body)
+
+
+def recorded_entry(name: str, request_digest: bytes, result: JsonValue) -> JournalEntry:
+    """A model's or step's result under `name`, which holds its ordinal."""
+    return JournalEntry(entry=name, kind="recorded", request_digest=request_digest, body=dumps(result))
+
+
+def recorded_name(name: str, ordinal: int) -> str:
+    """The identity of the nth recorded result of that name."""
+    return f"recorded:{name}:{ordinal}"
+
+
+def body_of(entry: JournalEntry) -> dict[str, JsonValue]:
+    """An outcome's document; empty where the store wrote `uncertain` in its place (R25)."""
+    document = loads(entry.body) if entry.body else {}
+    return document if isinstance(document, dict) else {}
+
+
+def as_uncertain(entry: JournalEntry) -> JournalEntry:
+    """The same line where the record disagrees with the answer: the program sees uncertain (R25)."""
+    return replace(entry, outcome="uncertain", body=b"") if entry.kind == "outcome" else entry
