@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -41,8 +41,12 @@ def _json_object(value: object) -> object:
 
 Identifier = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_identifier)]
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string"})]
-AnyJson = Annotated[JsonValue, PlainValidator(lambda value: value), WithJsonSchema({})]
-JsonObject = Annotated[dict[str, JsonValue], PlainValidator(_json_object), WithJsonSchema({"type": "object"})]
+if TYPE_CHECKING:
+    AnyJson = JsonValue
+    JsonObject = dict[str, JsonValue]
+else:  # pydantic follows an alias that names itself until its stack ends, and loads() has checked the value already
+    AnyJson = Annotated[object, PlainValidator(lambda value: value), WithJsonSchema({})]
+    JsonObject = Annotated[object, PlainValidator(_json_object), WithJsonSchema({"type": "object"})]
 
 
 class WireModel(BaseModel):
