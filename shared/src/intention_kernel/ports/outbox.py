@@ -1,4 +1,4 @@
-"""What the broker has not acknowledged, and who may publish it (design 6, protocol R35–R37)."""
+"""What the broker has not acknowledged, and who may publish it (design 6, protocol R35, R36, R37)."""
 
 from __future__ import annotations
 
