@@ -140,6 +140,7 @@ class KeyOrderedConsumer:
         else:
             await self._await_room()
             polled = await self._member.poll((), 1, 0.0)
+        self.counters.polls += 1
         if not any(epoch.ended for epoch in self._epochs.values()):
             self._watchdog.polled()
         items = self._deliver(polled)

@@ -57,6 +57,7 @@ class ConsumerLimits:
 class ConsumerCounters:
     """Totals since the process started; read by whoever exports them, written by the consumer alone."""
 
+    polls: int = 0
     polled: int = 0
     polled_bytes: int = 0
     finished: int = 0
