@@ -4,7 +4,8 @@ PYTHON := .venv/bin/python
 UV := $(PYTHON) -m uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
-# Downloads stay inside the checkout.
+# Downloads and scratch data stay inside the checkout.
+export TMPDIR := $(CURDIR)/.cache/tmp
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export UV_CACHE_DIR := $(CURDIR)/.cache/uv
 export UV_PYTHON_DOWNLOADS := never
@@ -26,12 +27,13 @@ demo: setup ## run the FAN-7 example through the three processes on real servers
 	@$(PYTHON) -m examples.demo
 
 test: setup ## run every test
-	@$(PYTHON) -m pytest -p tests.suite_seconds -n 2 --dist loadscope --no-loadscope-reorder --basetemp .cache/tests
+	@$(PYTHON) -m pytest -p tests.suite_seconds -n 2 --dist loadscope --no-loadscope-reorder
 
 check: setup ## lint, formatting, types and layers only
 	@$(PYTHON) -m pytest -q tests/static/test_code.py
 
 setup: ## build .venv, or return at once when it is up to date
+	@mkdir -p .cache/tmp
 	@sh scripts/setup.sh
 
 constraints: setup ## resolve the pins again; those that still fit stay
