@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from intention_kernel.agent.agent import Agent
-from intention_kernel.contracts.event import KernelEvent
-from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import ConfigurationError
+from intention_kernel.runtime.events import EventSink, Redact
 
 PortFactory = Callable[[], AbstractAsyncContextManager[object]]
-Redact = Callable[[JsonValue], JsonValue]
-
-
-class EventSink(Protocol):
-    """Gets every event after redaction, while the turn runs. One that raises is counted and logged, nothing more."""
-
-    async def emit(self, event: KernelEvent) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
 from intention_kernel.contracts.json_codec import dumps
 from intention_kernel.contracts.turn_request import ReconciliationTrigger
 from intention_kernel.durability import endings
-from intention_kernel.durability.attempt import ProcessIdentity, TurnAttempt
-from intention_kernel.durability.delivery import Delivery, Draft, DurableStore, Opened, TurnBody
 from intention_kernel.durability.effect_attempt import EffectAttempts
 from intention_kernel.durability.journal import Journal, resumed_journal
 from intention_kernel.durability.lease import Lease, LeaseKeeper
@@ -27,9 +25,11 @@ from intention_kernel.durability.outcome import (
     TurnRejected,
     TurnReplayed,
 )
-from intention_kernel.durability.turn_scope import TurnScope
+from intention_kernel.durability.process import DurableStore, ProcessIdentity
+from intention_kernel.durability.turn_scope import DurableScope
 from intention_kernel.errors import DeadlineError, InfrastructureError, LeaseLostError, TurnHeldError
 from intention_kernel.failpoints import failpoint
+from intention_kernel.ports.turn_body import Delivery, Draft, Opened, TurnAttempt, TurnBody
 from intention_kernel.ports.turn_store import (
     AlreadySetAside,
     Begin,
@@ -170,7 +170,7 @@ class Durability:
         finally:
             keeper.stop()
 
-    async def _draft(self, body: TurnBody, opened: Opened, scope: TurnScope) -> Draft:
+    async def _draft(self, body: TurnBody, opened: Opened, scope: DurableScope) -> Draft:
         task = asyncio.get_running_loop().create_task(body.run(opened, scope))
         try:
             seconds = scope.attempt.end_seconds - self._clock.monotonic_seconds()
@@ -187,7 +187,9 @@ class Durability:
             raise scope.broken
         return draft
 
-    async def _failed(self, body: TurnBody, opened: Opened, scope: TurnScope, error: Exception) -> Outcome | BeginAgain:
+    async def _failed(
+        self, body: TurnBody, opened: Opened, scope: DurableScope, error: Exception
+    ) -> Outcome | BeginAgain:
         attempt, cause = scope.attempt, scope.broken or error
         if isinstance(cause, InfrastructureError):
             with suppress(InfrastructureError):
@@ -225,11 +227,11 @@ class Durability:
             end_seconds=started_seconds + timeout,
         )
 
-    def _scope(self, opened: Opened, attempt: TurnAttempt, lease: Lease) -> TurnScope:
+    def _scope(self, opened: Opened, attempt: TurnAttempt, lease: Lease) -> DurableScope:
         begun, continuation = opened.begun, opened.continuation
         journal = resumed_journal(continuation, begun.journal) if continuation else Journal(begun.journal)
         attempts = EffectAttempts(attempt, self._process, self._store, self._clock, lease, journal, self.abandoned)
-        return TurnScope(attempt, attempts, self._clock, lease, journal)
+        return DurableScope(attempt, attempts, self._clock, lease, journal)
 
 
 def _refusal(delivery: Delivery, body: TurnBody | None, begun: Begun) -> tuple[str, str] | None:

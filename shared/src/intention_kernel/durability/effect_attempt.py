@@ -13,10 +13,10 @@ from intention_kernel.agent.effect import Effect, EffectAuthority
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.contracts.receipt import Summary
-from intention_kernel.durability.attempt import ProcessIdentity, TurnAttempt
 from intention_kernel.durability.journal import Journal, claim_entry, failed_entry, uncertain_entry, value_entry
 from intention_kernel.durability.lease import Lease
 from intention_kernel.durability.operations import AbandonedOperations, finish_or_cancel
+from intention_kernel.durability.process import ProcessIdentity
 from intention_kernel.errors import EffectNotAppliedError, JsonError, LeaseLostError
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import jittered_seconds, random_id, receipt_id
@@ -31,6 +31,7 @@ from intention_kernel.ports.effect_store import (
     Taken,
     Uncertain,
 )
+from intention_kernel.ports.turn_body import TurnAttempt
 from intention_kernel.ports.turn_store import Contended, Fenced, JournalEntry
 
 CONTENDED_WAIT_SECONDS = 0.02
@@ -58,9 +59,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nobody knows; the receipt may be a twin's (R20)."""
+    """Nobody knows; the receipt, and the key it has, may be a twin's (R20)."""
 
     receipt_id: str
+    effect_key: str
     detail: str
 
 
@@ -238,7 +240,7 @@ class EffectAttempts:
         await self._record(wanted, attempt_id, _said(task), ())
 
     def _unknown(self, wanted: WantedEffect, detail: str) -> Unknown:
-        return Unknown(receipt_id(self._attempt.thread_id, wanted.effect_key), detail)
+        return Unknown(receipt_id(self._attempt.thread_id, wanted.effect_key), wanted.effect_key, detail)
 
 
 async def _call(operation: Operation, authority: EffectAuthority) -> JsonValue:
@@ -269,7 +271,7 @@ def _outcome_entry(wanted: WantedEffect, number: int, said: _Answer, own_receipt
         return value_entry(key, ordinal, fingerprint, said.value, number)
     if said.outcome == "failed":
         return failed_entry(key, ordinal, fingerprint, said.detail)
-    return uncertain_entry(key, ordinal, fingerprint, own_receipt_id)
+    return uncertain_entry(key, ordinal, fingerprint, own_receipt_id, key)
 
 
 def _refusal(answer: Taken | Completed | Uncertain | FailedAlready, wanted: WantedEffect, own_receipt_id: str) -> Seen:
@@ -278,9 +280,11 @@ def _refusal(answer: Taken | Completed | Uncertain | FailedAlready, wanted: Want
             return OtherPayload()
         case Completed(value=stored, attempt=attempt):
             return Value(loads(stored), attempt)
-        case Uncertain(receipt_id=open_receipt_id) if open_receipt_id != own_receipt_id:
-            return Unknown(open_receipt_id, "the same payload is open under another key, whose outcome is unknown")
+        case Uncertain(receipt_id=open_receipt_id, effect_key=open_key) if open_key != wanted.effect_key:
+            return Unknown(
+                open_receipt_id, open_key, "the same payload is open under another key, whose outcome is unknown"
+            )
         case Uncertain():
-            return Unknown(own_receipt_id, "an earlier attempt's outcome is unknown")
+            return Unknown(own_receipt_id, wanted.effect_key, "an earlier attempt's outcome is unknown")
         case FailedAlready():
             return NotApplied("this attempt is recorded as not applied")

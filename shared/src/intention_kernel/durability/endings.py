@@ -8,7 +8,6 @@ from typing import assert_never
 
 from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
 from intention_kernel.contracts.turn_request import ReconciliationTrigger, continuation_issue, encode_turn_request
-from intention_kernel.durability.delivery import Delivery, Draft, DurableStore, Failure, Opened, Render, TurnBody
 from intention_kernel.durability.effect_attempt import CONTENDED_WAIT_SECONDS
 from intention_kernel.durability.outcome import (
     BeginAgain,
@@ -18,11 +17,13 @@ from intention_kernel.durability.outcome import (
     TurnRejected,
     TurnReplayed,
 )
-from intention_kernel.durability.turn_scope import TurnScope
+from intention_kernel.durability.process import DurableStore
+from intention_kernel.durability.turn_scope import DurableScope
 from intention_kernel.errors import TurnHeldError
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import jittered_seconds
 from intention_kernel.ports.rejections import Rejection
+from intention_kernel.ports.turn_body import Delivery, Draft, Failure, Opened, Render, TurnBody
 from intention_kernel.ports.turn_store import (
     BlockedStep,
     Commit,
@@ -39,7 +40,7 @@ from intention_kernel.ports.turn_store import (
 
 
 async def commit(
-    store: DurableStore, body: TurnBody, opened: Opened, scope: TurnScope, draft: Draft
+    store: DurableStore, body: TurnBody, opened: Opened, scope: DurableScope, draft: Draft
 ) -> Outcome | BeginAgain:
     """Make the draft durable. Raises TurnHeldError where earlier effects were not met, and what `render` raises."""
     await failpoint("runner.before_commit")
@@ -124,7 +125,7 @@ async def _until_answered(
                 return answer
 
 
-def _commit(body: TurnBody, opened: Opened, scope: TurnScope, draft: Draft, sequence: int) -> Commit:
+def _commit(body: TurnBody, opened: Opened, scope: DurableScope, draft: Draft, sequence: int) -> Commit:
     request, begun = opened.delivery.request, opened.begun
     events = draft.render(sequence, begun.incarnation)
     blocked_turn_id = opened.resumed_turn_id or request.turn_id
@@ -148,6 +149,7 @@ def _commit(body: TurnBody, opened: Opened, scope: TurnScope, draft: Draft, sequ
         event_count=events.count,
         blocked=tuple(BlockedStep(effect_key, blocked_turn_id) for effect_key in draft.blocked),
         claimed=tuple(sorted(scope.met)),
+        journal=scope.pending_journal(),
         continuation=_continuation_of(opened),
     )
 

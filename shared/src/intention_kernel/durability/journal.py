@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.ports.turn_store import Continuation, JournalEntry
@@ -30,6 +29,11 @@ class Journal:
         taken, self._pending = tuple(self._pending), []
         return taken
 
+    @property
+    def pending(self) -> tuple[JournalEntry, ...]:
+        """What a commit keeps if the turn stays blocked."""
+        return tuple(self._pending)
+
     def back(self, entries: tuple[JournalEntry, ...]) -> None:
         """Entries that no transaction wrote: they go before newer ones."""
         self._pending = [*entries, *self._pending]
@@ -37,12 +41,14 @@ class Journal:
 
 def resumed_journal(continuation: Continuation, own: tuple[JournalEntry, ...]) -> Journal:
     """A continuation replays the journal of the turn it resumes, without what that turn saw of the settled key."""
-    kept = [
-        entry
-        for entry in continuation.journal
-        if not (entry.kind == "outcome" and entry.effect_key == continuation.effect_key)
-    ]
+    kept = [entry for entry in continuation.journal if not _is_superseded(entry, continuation.effect_key)]
     return Journal([*kept, *own])
+
+
+def _is_superseded(entry: JournalEntry, settled_key: str) -> bool:
+    if entry.kind != "outcome":
+        return False
+    return entry.effect_key == settled_key or body_of(entry).get("waitsFor") == settled_key
 
 
 def claim_entry(effect_key: str) -> JournalEntry:
@@ -61,9 +67,9 @@ def value_entry(effect_key: str, ordinal: int, fingerprint: bytes, value: JsonVa
     return JournalEntry(outcome_name(effect_key, ordinal), "outcome", effect_key, "value", fingerprint, body)
 
 
-def uncertain_entry(effect_key: str, ordinal: int, fingerprint: bytes, receipt_id: str) -> JournalEntry:
-    """The program saw that nobody knows; the receipt may be a twin's (R20)."""
-    body = dumps({"receiptId": receipt_id})
+def uncertain_entry(effect_key: str, ordinal: int, fingerprint: bytes, receipt_id: str, waits_for: str) -> JournalEntry:
+    """The program saw that nobody knows; the receipt, and the key it has, may be a twin's (R20)."""
+    body = dumps({"receiptId": receipt_id, "waitsFor": waits_for})
     return JournalEntry(outcome_name(effect_key, ordinal), "outcome", effect_key, "uncertain", fingerprint, body)
 
 
@@ -87,8 +93,3 @@ def body_of(entry: JournalEntry) -> dict[str, JsonValue]:
     """An outcome's document; empty where the store wrote `uncertain` in its place (R25)."""
     document = loads(entry.body) if entry.body else {}
     return document if isinstance(document, dict) else {}
-
-
-def as_uncertain(entry: JournalEntry) -> JournalEntry:
-    """The same line where the record disagrees with the answer: the program sees uncertain (R25)."""
-    return replace(entry, outcome="uncertain", body=b"") if entry.kind == "outcome" else entry

@@ -14,7 +14,6 @@ from intention_kernel.clock import Clock
 from intention_kernel.contracts.digest import digest, payload_fingerprint
 from intention_kernel.contracts.identifiers import identifier_problem
 from intention_kernel.contracts.json_codec import JsonValue, check, loads
-from intention_kernel.durability.attempt import TurnAttempt
 from intention_kernel.durability.effect_attempt import (
     EffectAttempts,
     NotApplied,
@@ -24,7 +23,16 @@ from intention_kernel.durability.effect_attempt import (
     Value,
     WantedEffect,
 )
-from intention_kernel.durability.journal import Journal, body_of, outcome_name, recorded_entry, recorded_name
+from intention_kernel.durability.journal import (
+    Journal,
+    body_of,
+    failed_entry,
+    outcome_name,
+    recorded_entry,
+    recorded_name,
+    uncertain_entry,
+    value_entry,
+)
 from intention_kernel.durability.lease import Lease
 from intention_kernel.errors import (
     DeadlineError,
@@ -39,21 +47,13 @@ from intention_kernel.errors import (
     TurnHeldError,
 )
 from intention_kernel.ids import receipt_id
+from intention_kernel.ports.turn_body import TurnAttempt, UncertainStep
 from intention_kernel.ports.turn_store import JournalEntry
 
 START_MARGIN_SECONDS = 0.1
 """Nothing is started that close to the end of the lease or the turn: a prepare has to arrive in time (R19)."""
 
 _inside: ContextVar[frozenset[str]] = ContextVar("effects_being_called", default=frozenset())
-
-
-@dataclass(frozen=True, slots=True)
-class UncertainStep:
-    """An effect of this turn whose outcome is unknown; `title` is the effect's own word for it."""
-
-    effect_key: str
-    receipt_id: str
-    title: str
 
 
 @dataclass(slots=True)
@@ -63,8 +63,8 @@ class _Running:
     operation: asyncio.Future[asyncio.Task[JsonValue]]
 
 
-class TurnScope:
-    """One attempt's door to effects and to the journal.
+class DurableScope:
+    """The scope of one attempt (ports.turn_body.TurnScope).
 
     `broken` is the error after which this attempt can neither go on nor commit, whatever its program makes of it.
     """
@@ -86,6 +86,7 @@ class TurnScope:
         self._seen: dict[str, tuple[bytes, Value | Unknown]] = {}
         self._ordinals: Counter[str] = Counter()
         self._recorded: Counter[str] = Counter()
+        self._cancelled: set[str] = set()
 
     async def run_effect(self, effect: Effect, key: str, operation: Operation, payload: JsonValue) -> EffectResult:
         """The effect's value, with at most one call. Returns once the outcome is durable (R18); errors in errors.py."""
@@ -99,7 +100,7 @@ class TurnScope:
             running = self._running.get(effect_key) or self._start(effect, effect_key, fingerprint, operation, payload)
             if running.fingerprint != fingerprint:
                 raise _conflict(effect_key)
-            seen = await self._await(running)
+            seen = await self._await(effect_key, running)
         return self._answer(effect_key, fingerprint, seen)
 
     async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
@@ -127,6 +128,10 @@ class TurnScope:
     def unclaimed(self) -> tuple[str, ...]:
         """The keys that earlier attempts prepared and this one has not met (R15)."""
         return tuple(sorted(key for key in self._journal.claims if key is not None and key not in self.met))
+
+    def pending_journal(self) -> tuple[JournalEntry, ...]:
+        """What no transaction carried yet, for the commit."""
+        return self._journal.pending
 
     async def close(self) -> None:
         """Nothing may start any more; effects under way are cancelled and their outcome is recorded before this returns."""
@@ -177,7 +182,8 @@ class TurnScope:
         key = wanted.effect_key
         own = receipt_id(self.attempt.thread_id, key)
         if isinstance(seen, Unknown):
-            self.uncertain[key] = UncertainStep(key, seen.receipt_id, wanted.summary.title)
+            told = key not in self._cancelled
+            self.uncertain[key] = UncertainStep(key, seen.receipt_id, seen.effect_key, wanted.summary.title, told)
             self.receipts[key] = ReceiptReference(seen.receipt_id, key, "uncertain", wanted.ordinal)
         elif isinstance(seen, Value):
             self.receipts[key] = ReceiptReference(own, key, "completed", seen.attempt)
@@ -195,9 +201,25 @@ class TurnScope:
         await self._check_claims(wanted.effect_key)
         self._check_time(wanted.effect_key)
         try:
-            return await self._attempts.make(wanted, operation, started)
+            seen = await self._attempts.make(wanted, operation, started)
         except (LeaseLostError, InfrastructureError) as error:
             raise self._break(error) from error
+        if not started.done():
+            self._journal_seen(wanted, seen)
+        return seen
+
+    def _journal_seen(self, wanted: WantedEffect, seen: Seen) -> None:
+        """An outcome that the program sees without a transition rides on the next one (R16)."""
+        key, ordinal, fingerprint = wanted.effect_key, wanted.ordinal, wanted.fingerprint
+        match seen:
+            case Value(value=value, attempt=attempt):
+                self._journal.append(value_entry(key, ordinal, fingerprint, value, attempt))
+            case Unknown(receipt_id=open_receipt_id, effect_key=waits_for):
+                self._journal.append(uncertain_entry(key, ordinal, fingerprint, open_receipt_id, waits_for))
+            case NotApplied(detail=detail):
+                self._journal.append(failed_entry(key, ordinal, fingerprint, detail))
+            case OtherPayload():
+                pass  # decided by the receipt's fingerprint, which never changes: the retry sees the same
 
     async def _check_claims(self, effect_key: str) -> None:
         if effect_key in self._journal.claims:
@@ -217,10 +239,11 @@ class TurnScope:
         if not self._lease.allows(min(START_MARGIN_SECONDS, self.attempt.lease_seconds / 10)):
             raise self._break(LeaseLostError(f"{effect_key}: the lease is over"))
 
-    async def _await(self, running: _Running) -> Seen:
+    async def _await(self, effect_key: str, running: _Running) -> Seen:
         try:
             return await asyncio.shield(running.result)
         except asyncio.CancelledError:
+            self._cancelled.add(effect_key)
             _cancel_operation(running)
             raise
 
@@ -269,4 +292,5 @@ def _as_seen(entry: JournalEntry, wanted: WantedEffect, own_receipt_id: str) -> 
         return Value(document["value"], attempt if isinstance(attempt, int) else 1)
     if entry.outcome == "failed":
         return NotApplied(str(document.get("detail", "")))
-    return Unknown(str(document.get("receiptId", own_receipt_id)), "an earlier attempt's outcome is unknown")
+    waits_for = str(document.get("waitsFor", wanted.effect_key))
+    return Unknown(str(document.get("receiptId", own_receipt_id)), waits_for, "an earlier attempt's outcome is unknown")

@@ -149,7 +149,9 @@ class Commit:
     """The end of a turn: result, next checkpoint and events, all or nothing.
 
     `blocked` are the steps that now wait; `claimed` the effect keys that this attempt met (R15). `events` is the packed
-    block of `event_count` records numbered from `next_sequence`. `request` is the request's wire bytes.
+    block of `event_count` records numbered from `next_sequence`. `request` is the request's wire bytes. `journal` is what no
+    prepare or end carried yet: kept, under the turn that first blocked, only where something stays blocked; newer entries
+    replace older ones there, so that the next continuation replays what this one saw.
     """
 
     thread_id: str
@@ -171,6 +173,7 @@ class Commit:
     event_count: int
     blocked: tuple[BlockedStep, ...] = ()
     claimed: tuple[str, ...] = ()
+    journal: tuple[JournalEntry, ...] = ()
     continuation: ContinuationOf | None = None
 
 

@@ -1,22 +1,19 @@
-"""What goes into the spine: a delivered request, the body that runs its turn, and the draft that the body returns."""
+"""What goes into the durable boundary, and what it offers back: a delivery, the body that runs its turn, the scope that
+the body works in, and the draft that it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
+from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
+from intention_kernel.agent.effect import Effect
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.result import TurnStatus
 from intention_kernel.contracts.turn_request import TurnRequest
-from intention_kernel.durability.turn_scope import TurnScope
-from intention_kernel.ports.effect_store import EffectStore
-from intention_kernel.ports.rejections import Rejections
-from intention_kernel.ports.turn_store import Begun, Continuation, HeldReceipt, Origin, TurnStore
-
-
-class DurableStore(TurnStore, EffectStore, Rejections, Protocol):
-    """The whole boundary; an adapter is one of these."""
+from intention_kernel.ports.turn_store import Begun, Continuation, HeldReceipt, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,66 @@ class Failure:
     detail: str
     attempts: int
     receipts: tuple[HeldReceipt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAttempt:
+    """What every statement of an attempt carries. `end_seconds` is the turn's deadline on the monotonic clock."""
+
+    thread_id: str
+    turn_id: str
+    agent_id: str
+    tenant_id: str | None
+    fence: int
+    number: int
+    host_context: bytes
+    requested_at_ms: int
+    lease_seconds: float
+    end_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainStep:
+    """An effect of this turn whose outcome is unknown.
+
+    `waits_for` is the key of the receipt that has to be settled, a twin's perhaps; `title` the effect's own word for it;
+    `told` says that the program was told, rather than cancelled while it waited.
+    """
+
+    effect_key: str
+    receipt_id: str
+    waits_for: str
+    title: str
+    told: bool
+
+
+class TurnScope(Protocol):
+    """One attempt's door to effects and to the journal. What it answers is durable."""
+
+    @property
+    def attempt(self) -> TurnAttempt: ...
+
+    @property
+    def uncertain(self) -> Mapping[str, UncertainStep]:
+        """By effect key: what this attempt met and nobody knows."""
+        ...
+
+    @property
+    def receipts(self) -> Mapping[str, ReceiptReference]:
+        """By effect key: every effect that this attempt met, in order."""
+        ...
+
+    async def run_effect(self, effect: Effect, key: str, operation: Operation, payload: JsonValue) -> EffectResult:
+        """The effect's value, with at most one call. Returns once the outcome is durable (R18); errors in errors.py."""
+        ...
+
+    async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+        """A model's or step's result; from the journal where an earlier attempt recorded the same request (R16)."""
+        ...
+
+    async def close(self) -> None:
+        """Nothing may start any more; effects under way are cancelled and their outcome is recorded before it returns."""
+        ...
 
 
 class TurnBody(Protocol):

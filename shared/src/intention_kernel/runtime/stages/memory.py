@@ -1,0 +1,113 @@
+"""The next checkpoint as a pure function of the last one and what the turn brought (design 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from intention_kernel.contracts.checkpoint import MAX_FACTS, MAX_MESSAGES, MAX_RECENT_RECEIPTS, Checkpoint
+from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.errors import TurnLimitError
+from intention_kernel.ids import derived_id
+
+Record = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedOn:
+    """A step that waits for a receipt."""
+
+    effect_key: str
+    receipt_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMark:
+    """Which turn writes into the memory, and when: the request's time in RFC 3339."""
+
+    thread_id: str
+    turn_id: str
+    at: str
+
+
+def with_message(checkpoint: Checkpoint, mark: TurnMark, role: str, text: str) -> Checkpoint:
+    """One message more; the oldest go beyond the window."""
+    message: Record = {"role": role, "text": text, "turnId": mark.turn_id, "at": mark.at}
+    return replace(checkpoint, messages=(*checkpoint.messages, message)[-MAX_MESSAGES:])
+
+
+def with_facts(
+    checkpoint: Checkpoint, mark: TurnMark, facts: Mapping[str, JsonValue], evidence: Iterable[str]
+) -> Checkpoint:
+    """Facts by type: a new value is a new version, with the receipts of the turn as its evidence.
+
+    Raises TurnLimitError beyond the bound; no fact is dropped.
+    """
+    if not facts:
+        return checkpoint
+    receipts: list[JsonValue] = list(evidence)
+    known = dict(checkpoint.facts)
+    for fact_type, value in facts.items():
+        known[fact_type] = {
+            "type": fact_type,
+            "value": value,
+            "version": _next_version(known.get(fact_type)),
+            "turnId": mark.turn_id,
+            "at": mark.at,
+            "evidence": receipts,
+        }
+    if len(known) > MAX_FACTS:
+        raise TurnLimitError(f"the thread would have {len(known)} facts, the most is {MAX_FACTS}")
+    return replace(checkpoint, facts=known)
+
+
+def with_blocked_steps(
+    checkpoint: Checkpoint, mark: TurnMark, blocked_turn_id: str, blocked: Iterable[BlockedOn]
+) -> Checkpoint:
+    """The agenda with exactly these steps blocked for the turn; other items stay as they are."""
+    others = tuple(item for item in checkpoint.agenda if not _is_blocked_step(item, blocked_turn_id))
+    items: tuple[Record, ...] = tuple(
+        {
+            "id": derived_id("agenda", mark.thread_id, blocked_turn_id, step.effect_key),
+            "kind": "effect",
+            "status": "blocked",
+            "turnId": blocked_turn_id,
+            "effectKey": step.effect_key,
+            "receiptId": step.receipt_id,
+            "title": step.title,
+        }
+        for step in blocked
+    )
+    return replace(checkpoint, agenda=(*others, *items))
+
+
+def with_receipts(checkpoint: Checkpoint, mark: TurnMark, receipts: Iterable[Record]) -> Checkpoint:
+    """The receipts that an agenda item or a fact refers to, and the last ones; the newest state of each."""
+    latest: dict[str, Record] = {str(record["receiptId"]): record for record in checkpoint.receipts}
+    for record in receipts:
+        receipt_id = str(record["receiptId"])
+        latest.pop(receipt_id, None)
+        latest[receipt_id] = {**record, "turnId": mark.turn_id}
+    needed = _referenced(checkpoint)
+    recent = set(list(latest)[-MAX_RECENT_RECEIPTS:])
+    kept = tuple(record for receipt_id, record in latest.items() if receipt_id in needed or receipt_id in recent)
+    return replace(checkpoint, receipts=kept)
+
+
+def _next_version(record: Record | None) -> int:
+    version = record["version"] if record is not None else 0
+    return version + 1 if isinstance(version, int) else 1
+
+
+def _is_blocked_step(item: Record, turn_id: str) -> bool:
+    return item.get("kind") == "effect" and item.get("status") == "blocked" and item.get("turnId") == turn_id
+
+
+def _referenced(checkpoint: Checkpoint) -> set[str]:
+    references = {str(item["receiptId"]) for item in checkpoint.agenda if "receiptId" in item}
+    for record in checkpoint.facts.values():
+        evidence = record.get("evidence")
+        if isinstance(evidence, list):
+            references.update(str(receipt_id) for receipt_id in evidence)
+    return references
