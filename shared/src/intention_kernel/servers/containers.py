@@ -12,8 +12,9 @@ from typing import Protocol, TypeVar
 from intention_kernel.clock import SystemClock
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.servers.addresses import Servers
+from intention_kernel.servers.broker_probe import answers_api_versions
 from intention_kernel.servers.jars import KAFKA_VERSION
-from intention_kernel.servers.kafka import answers_api_versions, broker_properties
+from intention_kernel.servers.kafka import broker_properties
 from intention_kernel.servers.postgres import DATABASE, MAJOR
 
 POSTGRES_IMAGE = f"postgres:{MAJOR}"

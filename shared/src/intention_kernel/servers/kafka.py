@@ -5,9 +5,7 @@ Anybody on this machine may connect: this is for development and tests.
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import struct
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,14 +13,13 @@ from pathlib import Path
 
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.ids import random_id
+from intention_kernel.servers.broker_probe import answers_api_versions, cluster_id
 from intention_kernel.servers.jars import KAFKA_VERSION, kafka_class_path
 from intention_kernel.servers.java import Java, find_java
 from intention_kernel.servers.ports import LOOPBACK, free_port
 from intention_kernel.servers.startup import Startup, start_on_a_free_port
 from intention_kernel.servers.supervisor import Child, Command, run, start
 
-_PROBE_SECONDS = 2.0
-_API_VERSIONS = 18
 _LOGGING = """\
 status=error
 appender.console.type=Console
@@ -88,6 +85,11 @@ class KafkaPlace:
     def properties(self) -> Path:
         return self.folder / "server.properties"
 
+    def cluster_id(self) -> str:
+        """As the formatted data folder holds it."""
+        lines = (self.folder / "data" / "meta.properties").read_text("ascii").splitlines()
+        return next(line.partition("=")[2] for line in lines if line.startswith("cluster.id="))
+
     def command(self, options: list[str], *arguments: str) -> Command:
         """Run one of Kafka's main classes in a JVM that starts fast."""
         common = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *self.java.quiet_options()]
@@ -130,22 +132,11 @@ async def _format(place: KafkaPlace, say: Callable[[str], None]) -> None:
         raise ConfigurationError(f"Kafka could not create {place.folder / 'data'}:\n{output}")
 
 
-async def answers_api_versions(host: str, port: int) -> bool:
-    """True when the broker there answered an ApiVersions request without error: it serves, not just listens."""
-    correlation = 7
-    header = struct.pack(">hhih", _API_VERSIONS, 0, correlation, -1)
-    try:
-        async with asyncio.timeout(_PROBE_SECONDS):
-            reader, writer = await asyncio.open_connection(host, port)
-            try:
-                writer.write(struct.pack(">i", len(header)) + header)
-                (size,) = struct.unpack(">i", await reader.readexactly(4))
-                answer = await reader.readexactly(size)
-            finally:
-                writer.close()
-    except (OSError, EOFError, TimeoutError):
+async def _answers(place: KafkaPlace, port: int) -> bool:
+    """True when our own broker there serves requests."""
+    if not await answers_api_versions(LOOPBACK, port):
         return False
-    return struct.unpack(">ih", answer[:6]) == (correlation, 0)
+    return await cluster_id(LOOPBACK, port) == place.cluster_id()
 
 
 def _server_command(place: KafkaPlace) -> Command:
@@ -166,7 +157,7 @@ async def _start(place: KafkaPlace, say: Callable[[str], None]) -> tuple[Child, 
             data=place.folder,
             port_file=place.data_dir / "kafka.port",
             launch=lambda port: _launch(place, port, say),
-            answers=lambda port: answers_api_versions(LOOPBACK, port),
+            answers=lambda port: _answers(place, port),
             address_taken=("Address already in use", "failed to bind"),
         )
     )

@@ -122,15 +122,19 @@ def _url(port: int, database: str) -> str:
     return f"postgresql://postgres@{LOOPBACK}:{port}/{database}"
 
 
-async def _answers(port: int) -> bool:
-    """True when a query was answered and the application's database exists."""
+async def _answers(cluster: Path, port: int) -> bool:
+    """True when our own Postgres answered a query there and the application's database exists."""
     try:
         connection = await asyncpg.connect(_url(port, "postgres"), timeout=5)
-    except (OSError, asyncpg.CannotConnectNowError, asyncpg.ConnectionDoesNotExistError, TimeoutError):
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
         return False
     try:
+        if await connection.fetchval("SHOW data_directory") != str(cluster):
+            return False
         if not await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", DATABASE):
             await connection.execute(f"CREATE DATABASE {DATABASE}")
+    except (OSError, asyncpg.ConnectionDoesNotExistError):
+        return False
     finally:
         await connection.close()
     return True
@@ -150,7 +154,7 @@ async def _start(place: PostgresPlace) -> tuple[Child, str]:
             data=place.cluster,
             port_file=place.data_dir / "postgres.port",
             launch=lambda port: start(_server_command(place, port), held_open=(place.lock,)),
-            answers=_answers,
+            answers=lambda port: _answers(place.cluster, port),
             address_taken=("Address already in use",),
         )
     )

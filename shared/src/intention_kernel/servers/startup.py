@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from intention_kernel.clock import SystemClock
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.servers.ports import LOOPBACK, free_port, remembered_port
 from intention_kernel.servers.supervisor import Child
@@ -19,7 +18,11 @@ _PORT_TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """How one server comes up. `address_taken`: what it logs, one of these, when it cannot have its port."""
+    """How one server comes up.
+
+    `answers` must be sure that it is this server that answers, since another may have taken the port a moment before.
+    `address_taken`: what it logs, one of these, when it cannot have its port.
+    """
 
     name: str
     data: Path
@@ -29,19 +32,31 @@ class Startup:
     address_taken: tuple[str, ...]
 
 
+async def _until_it_answers(startup: Startup, port: int) -> None:
+    while True:
+        if await startup.answers(port):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
 async def _ready(startup: Startup, child: Child, port: int) -> bool:
     """True when it answers, False when it ended; ConfigurationError when it does neither in time."""
-    clock = SystemClock()
-    deadline = clock.monotonic_seconds() + _START_SECONDS
-    while not child.exited:
-        if await startup.answers(port):
-            return True
-        if clock.monotonic_seconds() > deadline:
-            raise ConfigurationError(
-                f"{startup.name} did not answer within {_START_SECONDS:.0f} s (data in {startup.data}):\n{child.log_tail()}"
-            )
-        await asyncio.sleep(_POLL_SECONDS)
-    return False
+    answering = asyncio.ensure_future(_until_it_answers(startup, port))
+    ending = asyncio.ensure_future(child.wait())
+    try:
+        done, _ = await asyncio.wait({answering, ending}, timeout=_START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        answering.cancel()
+        ending.cancel()
+        await asyncio.gather(answering, ending, return_exceptions=True)
+    if not done:
+        raise ConfigurationError(
+            f"{startup.name} did not answer within {_START_SECONDS:.0f} s (data in {startup.data}):\n{child.log_tail()}"
+        )
+    if ending in done:
+        return False
+    answering.result()
+    return True
 
 
 async def _launched(startup: Startup, port: int) -> tuple[Child, bool]:
