@@ -62,7 +62,7 @@ create table turn_journal (
   body bytea not null,
   requested_at_ms bigint not null,
   primary key (thread_id, turn_id, entry)
-);
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 create table receipts (
   thread_id text collate "C" not null,
@@ -276,7 +276,10 @@ create table rejected_requests (
   record_value bytea,
   record_headers bytea not null,
   record_timestamp_ms bigint not null,
+  fence bigint,
+  revision bigint,
   at timestamptz not null default clock_timestamp(),
   primary key (origin_topic, origin_partition, origin_offset, digest)
 );
+comment on column rejected_requests.fence is 'with revision: those of the fenced commit that rejected it, null for a record that no lane waited for (R5)';
 create index rejected_requests_at_idx on rejected_requests (at);

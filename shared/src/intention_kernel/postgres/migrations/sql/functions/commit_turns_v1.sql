@@ -1,0 +1,123 @@
+-- Purpose: commit turns (protocol 9): under the head locks check fence, revision, sequence and claims, then write the head,
+--   the turn, its events' outbox row, and what it leaves waiting. Whether the lease is over is not asked.
+-- Parameters, one element a row, at most one row a thread: thread, turn, digest, fence, revision, next sequence, agent,
+--   tenant, fingerprint, schema revision, checkpoint, request, request time, result, status, events, count of events; for a
+--   continuation its key and the turn it resumed, else null. Blocked steps, one element each: ordinal of their row, key, turn.
+--   Claimed keys: ordinal of their row, key. And whether to wait for what is locked elsewhere.
+-- Returns one row each: its ordinal and committed (also: mine already) | replayed | fenced | resequence | unclaimed |
+--   contended; the revision; the sequence to number from; the stored result where replayed; the unclaimed keys.
+-- Indexes: the keys of threads, turns, turn_journal, blocked_steps, receipts; receipts_open_idx.
+create function commit_turns_v1(
+  thread_ids text[], turn_ids text[], digests bytea[], fences bigint[], revisions bigint[], sequences bigint[],
+  agent_ids text[], tenant_ids text[], fingerprints text[], schema_revisions integer[], checkpoints bytea[],
+  requests bytea[], request_times bigint[], results bytea[], statuses text[], event_blocks bytea[], event_counts integer[],
+  settled_keys text[], resumed_turns text[],
+  blocked_ords bigint[], blocked_keys text[], blocked_turns text[], claimed_ords bigint[], claimed_keys text[], wait boolean)
+returns table (ord bigint, outcome text, revision bigint, next_sequence bigint, result bytea, keys text[])
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  locked text[];
+  wanted_threads text[];
+  wanted_keys text[];
+  wanted_ids text[];
+  held text[] := '{}';
+  verdicts text[];
+begin
+  locked := lock_heads_v1(thread_ids, wait);
+
+  -- Receipts that the commit moves or looks at: its own that are still prepared, blocked ones, a continuation's (R18, R29).
+  select array_agg(w.th), array_agg(w.ky), array_agg(w.rid) into wanted_threads, wanted_keys, wanted_ids from (
+    select r.thread_id as th, r.effect_key as ky, r.receipt_id as rid from unnest(thread_ids, fences) as a (th, fe)
+    join receipts as r on r.thread_id = a.th and (r.state in ('prepared', 'uncertain') or r.contradicted)
+      and r.state = 'prepared' and r.fence = a.fe
+    union
+    select r.thread_id, r.effect_key, r.receipt_id from unnest(blocked_ords, blocked_keys) as b (ord, ky)
+    join receipts as r on r.thread_id = thread_ids[b.ord] and r.effect_key = b.ky
+    union
+    select r.thread_id, r.effect_key, r.receipt_id from unnest(thread_ids, settled_keys) as a (th, ky)
+    join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
+  ) as w where w.th = any (locked);
+  if wanted_ids is not null then
+    held := lock_receipts_v1(wanted_threads, wanted_keys, wait);
+  end if;
+
+  select array_agg(case
+      when t.thread_id is null then 'fenced'
+      when a.th <> all (locked) then 'contended'
+      when u.fence = a.fe and u.digest = a.dig then 'committed'
+      when u.digest = a.dig then 'replayed'
+      when u.digest is not null then 'fenced'
+      when t.lease_nonce is null or t.fence <> a.fe or t.revision <> a.rev then 'fenced'
+      when t.next_sequence <> a.seq then 'resequence'
+      when wanted_ids is not null and exists (
+        select from unnest(wanted_threads, wanted_ids) as w (th, rid) where w.th = a.th and w.rid <> all (held)) then 'contended'
+      when exists (
+        select from turn_journal as j
+        where j.thread_id = a.th and j.turn_id in (a.tu, a.resumed) and j.kind = 'claim' and not exists (
+          select from unnest(claimed_ords, claimed_keys) as c (ord, ky) where c.ord = a.ord and c.ky = j.effect_key)
+      ) or (a.resumed is not null and not exists (
+        select from unnest(claimed_ords, claimed_keys) as c (ord, ky) where c.ord = a.ord and c.ky = a.settled_key)
+      ) then 'unclaimed'
+      else 'write' end order by a.ord)
+    into verdicts
+    from unnest(thread_ids, turn_ids, digests, fences, revisions, sequences, settled_keys, resumed_turns) with ordinality
+      as a (th, tu, dig, fe, rev, seq, settled_key, resumed, ord)
+    left join threads as t on t.thread_id = a.th
+    left join turns as u on u.thread_id = a.th and u.turn_id = a.tu;
+
+  if 'write' = any (verdicts) then
+    -- Plain inserts: under the head lock nothing can be there already (R11).
+    with moved as (
+      update threads as t set
+        revision = t.revision + 1, next_sequence = t.next_sequence + a.event_count, checkpoint = a.checkpoint,
+        agent_id = coalesce(t.agent_id, a.agent), tenant_id = case when t.agent_id is null then a.tenant else t.tenant_id end,
+        fingerprint = a.fingerprint, schema_revision = a.build, lease_nonce = null, lease_until = '-infinity',
+        turn_id = null, turn_digest = null, attempts = 0, crashes = 0
+      from unnest(thread_ids, turn_ids, digests, fences, sequences, agent_ids, tenant_ids, fingerprints, schema_revisions,
+                  checkpoints, requests, request_times, results, statuses, event_blocks, event_counts) with ordinality
+        as a (th, tu, dig, fe, seq, agent, tenant, fingerprint, build, checkpoint, request, asked_ms, result, status, events,
+              event_count, ord)
+      where t.thread_id = a.th and verdicts[a.ord] = 'write'
+      returning a.th, a.tu, t.revision as rev, a.status, a.dig, a.request, a.asked_ms, a.result, a.seq, a.event_count,
+                a.events, a.fe
+    ), kept as (
+      insert into turns (thread_id, turn_id, revision, status, digest, request, requested_at_ms, result, first_sequence,
+                         event_count, events, fence)
+      select th, tu, rev, status, dig, request, asked_ms, result, seq, event_count, events, fe from moved
+    )
+    insert into outbox (shard, thread_id, topic, dedupe, first_sequence, record_count, turn_id)
+    select shard_of_v1(m.th, i.shard_count), m.th, 'turns.events', m.seq::text, m.seq, m.event_count, m.tu
+    from moved as m cross join installation as i where m.event_count > 0;
+
+    if wanted_ids is not null or cardinality(blocked_ords) > 0 then
+      perform leave_waiting_v1(a.th, a.tu, a.fe, a.settled_key, a.resumed,
+                array(select b.ky from unnest(blocked_ords, blocked_keys) as b (ord, ky) where b.ord = a.ord),
+                array(select b.tu from unnest(blocked_ords, blocked_turns) as b (ord, tu) where b.ord = a.ord))
+      from (
+        select * from unnest(thread_ids, turn_ids, fences, settled_keys, resumed_turns) with ordinality
+          as x (th, tu, fe, settled_key, resumed, ord)
+        where verdicts[x.ord] = 'write' and (x.th = any (wanted_threads) or x.ord = any (blocked_ords))
+        order by x.th collate "C"
+      ) as a;
+    end if;
+
+    -- A journal lives as long as its turn waits for something.
+    delete from turn_journal as j
+    using unnest(thread_ids, turn_ids) with ordinality as a (th, tu, ord)
+    where verdicts[a.ord] = 'write' and j.thread_id = a.th and j.turn_id = a.tu
+      and not exists (select from blocked_steps as b where b.thread_id = a.th and b.turn_id = a.tu);
+  end if;
+
+  return query
+  select a.ord, case verdicts[a.ord] when 'write' then 'committed' else verdicts[a.ord] end,
+         case when verdicts[a.ord] = 'write' then a.rev + 1 else u.revision end,
+         t.next_sequence,
+         case when verdicts[a.ord] = 'replayed' then u.result end,
+         case when verdicts[a.ord] = 'unclaimed' then unclaimed_keys_v1(a.th, a.tu, a.resumed, a.settled_key, array(
+           select c.ky from unnest(claimed_ords, claimed_keys) as c (ord, ky) where c.ord = a.ord)) end
+  from unnest(thread_ids, turn_ids, revisions, settled_keys, resumed_turns) with ordinality
+    as a (th, tu, rev, settled_key, resumed, ord)
+  left join threads as t on t.thread_id = a.th and verdicts[a.ord] = 'resequence'
+  left join turns as u on u.thread_id = a.th and u.turn_id = a.tu and verdicts[a.ord] in ('committed', 'replayed');
+end $$;
