@@ -1,0 +1,38 @@
+"""`INTENTION_APPLICATION=module:attribute`: import it, and open its ports (interface 1)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from intention_kernel.agent.effect import Ports
+from intention_kernel.application.definition import Application
+from intention_kernel.errors import ConfigurationError
+
+VARIABLE = "INTENTION_APPLICATION"
+
+
+def load_application(name: str) -> Application:
+    """The application that `name` ("module:attribute") names. Raises ConfigurationError that says what is wrong."""
+    module_name, colon, attribute = name.partition(":")
+    if not module_name or not colon or not attribute:
+        raise ConfigurationError(f"{VARIABLE}: {name!r} is not module:attribute, such as examples.fan7:application")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or module_name
+        hint = "is it installed, or its folder on PYTHONPATH?" if module_name.startswith(missing) else "a dependency?"
+        raise ConfigurationError(f"{VARIABLE}: no module named {missing!r} ({hint})") from error
+    found = getattr(module, attribute, None)
+    if not isinstance(found, Application):
+        what = "no such attribute" if found is None else f"a {type(found).__name__}, not an Application"
+        raise ConfigurationError(f"{VARIABLE}: {name}: {what}")
+    return found
+
+
+@asynccontextmanager
+async def open_ports(application: Application) -> AsyncIterator[Ports]:
+    """Enter the application's port factories, in order; they are left in reverse. What one raises is its own error."""
+    async with AsyncExitStack() as stack:
+        yield {name: await stack.enter_async_context(factory()) for name, factory in application.ports.items()}
