@@ -86,10 +86,6 @@ class TurnHandler:
             publish_replayed(request, result.result, self._observers, self._clock)
         return self._ended(record, result)
 
-    def forget(self, record: Record) -> None:
-        """The record went elsewhere: whoever has its partition now remembers for itself."""
-        self._waiting.pop((record.topic, record.partition, record.offset), None)
-
     def _again(self, waiting: _Waiting, again: BeginAgain, request: TurnRequest) -> Outcome:
         self.outcomes[again.why] += 1
         waiting.nonce = random_id()
@@ -112,7 +108,7 @@ class TurnHandler:
         return waiting.held_why
 
     def _ended(self, record: Record, outcome: TurnOutcome) -> Done:
-        self.forget(record)
+        self._waiting.pop((record.topic, record.partition, record.offset), None)
         self.outcomes[_NAMES[type(outcome)]] += 1
         if isinstance(outcome, TurnRejected | TurnFailed):
             place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}

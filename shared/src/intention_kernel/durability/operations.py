@@ -34,6 +34,11 @@ class AbandonedOperations:
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
 
+    @property
+    def empty(self) -> bool:
+        """Nothing of this process can reach a provider any more."""
+        return not self._watchers
+
     async def drain(self, seconds: float) -> None:
         """Give late answers that long to arrive and be recorded."""
         if self._watchers:

@@ -1,0 +1,114 @@
+"""Wires a turn-runner together; the only module that names its adapters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from intention_kernel.application.definition import Application
+from intention_kernel.application.loading import load_application, open_ports
+from intention_kernel.clock import SystemClock
+from intention_kernel.contracts.topics import Topics
+from intention_kernel.durability.durability import Durability, TurnLimits
+from intention_kernel.durability.process import ProcessIdentity
+from intention_kernel.errors import ConfigurationError
+from intention_kernel.ids import random_id
+from intention_kernel.kafka.topics import partition_counts
+from intention_kernel.kafka.traces import KafkaTraces
+from intention_kernel.postgres.store import PostgresStore
+from intention_kernel.runtime.events import Observers
+from intention_kernel.runtime.program_body import ProgramBody
+
+from turn_runner.consumer import KeyOrderedConsumer
+from turn_runner.handler import TurnHandler
+from turn_runner.limits import ConsumerLimits
+from turn_runner.settings import RunnerSettings
+
+_TRACES_STOP_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A wired runner; `consumer` is not started yet."""
+
+    consumer: KeyOrderedConsumer
+    handler: TurnHandler
+    durability: Durability
+    store: PostgresStore
+    process: ProcessIdentity
+
+
+@asynccontextmanager
+async def wired_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
+    """Everything a runner needs, opened; closed again in reverse.
+
+    Raises ConfigurationError, SchemaVersionError among them, and InfrastructureError.
+    """
+    application = load_application(settings.application)
+    clock, topics = SystemClock(), Topics(settings.topic_prefix)
+    boot = random_id()
+    process = ProcessIdentity(settings.instance or boot.hex, boot)
+    traces = KafkaTraces(settings.kafka_bootstrap_servers, topics.traces)
+    async with (
+        open_ports(application) as ports,
+        PostgresStore.open(settings.database_url, pool_size=settings.pool_size) as store,
+    ):
+        await _check_partitions(settings, store)
+        await traces.start()
+        observers = Observers(traces, application.event_sinks, application.redact)
+        limits = TurnLimits(settings.lease_seconds, settings.turn_attempts)
+        durability = Durability(store, clock, limits, process)
+        bodies = {
+            agent.id: ProgramBody(agent, agent.fingerprint, ports, observers, clock, settings.turn_timeout_seconds)
+            for agent in application.agents
+        }
+        handler = TurnHandler(durability, store, bodies, observers, clock, settings.held_seconds)
+        yield Runner(_consumer(settings, topics, handler, clock), handler, durability, store, process)
+        await traces.stop(_TRACES_STOP_SECONDS)
+
+
+@asynccontextmanager
+async def registered(runner: Runner) -> AsyncIterator[None]:
+    """This life of the instance, on record: its start proves an older life dead, its clean end proves its own (R22 c)."""
+    instance, boot = runner.process.instance, runner.process.boot
+    await runner.store.record_start(instance, boot)
+    yield
+    if runner.durability.abandoned.empty:
+        await runner.store.record_stop(instance, boot)
+
+
+def _consumer(
+    settings: RunnerSettings, topics: Topics, handler: TurnHandler, clock: SystemClock
+) -> KeyOrderedConsumer:
+    return KeyOrderedConsumer(
+        handler,
+        bootstrap_servers=settings.kafka_bootstrap_servers,
+        topic=topics.requests,
+        group=topics.consumer_group(settings.consumer_group),
+        clock=clock,
+        limits=ConsumerLimits(
+            in_flight=settings.in_flight,
+            session_timeout_seconds=settings.session_timeout_seconds,
+            rebalance_timeout_seconds=max(settings.session_timeout_seconds, 3.0),
+        ),
+    )
+
+
+async def _check_partitions(settings: RunnerSettings, store: PostgresStore) -> None:
+    """Another count would send a thread's requests elsewhere, and its order with them (interface 2)."""
+    topic = Topics(settings.topic_prefix).requests
+    found = (await partition_counts(settings.kafka_bootstrap_servers, [topic])).get(topic)
+    if found is None:
+        raise ConfigurationError(f"topic {topic} does not exist: run `intention migrate`")
+    stored = await store.partition_count()
+    if found != stored:
+        raise ConfigurationError(
+            f"topic {topic} has {found} partitions and the database was migrated for {stored}: "
+            "partitions must not change; restore the topic or migrate a new installation"
+        )
+
+
+def described(application: Application) -> str:
+    """The application's agents and fingerprints, for `check`."""
+    return "\n".join(f"agent {agent.id} fingerprint {agent.fingerprint}" for agent in application.agents)

@@ -1,0 +1,74 @@
+"""`turn-runner run | check`."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+
+import click
+from intention_kernel import failpoints
+from intention_kernel.application.loading import load_application
+from intention_kernel.health import HealthServer
+from intention_kernel.lifecycle import run_async, stop_requested
+from intention_kernel.settings import help_text, load
+from intention_kernel.telemetry import configure_logging
+from prometheus_client import REGISTRY
+
+from turn_runner.bootstrap import Runner, described, registered, wired_runner
+from turn_runner.metrics import RunnerMetrics
+from turn_runner.settings import RunnerSettings
+
+
+@click.group(epilog="\b\n" + help_text(RunnerSettings))
+@click.version_option(package_name="turn-runner")
+def main() -> None:
+    """Run turns from Kafka against the durable boundary."""
+
+
+@main.command()
+def run() -> None:
+    """Run until SIGTERM or SIGINT; prints one line starting `ready` once partitions are assigned."""
+    configure_logging("turn-runner")
+    sys.exit(run_async(_run))
+
+
+@main.command()
+def check() -> None:
+    """Say whether this build can run: settings, application, database, schema, topic."""
+    sys.exit(run_async(_check))
+
+
+async def _run() -> None:
+    settings = load(RunnerSettings)
+    failpoints.arm(settings.failpoints)
+    async with stop_requested() as stop, wired_runner(settings) as runner, registered(runner):
+        await runner.consumer.start()
+        REGISTRY.register(RunnerMetrics(runner.consumer, runner.handler))
+        health = HealthServer(settings.http_port, lambda: _live(runner), lambda: _ready(runner), host=settings.http_host)
+        async with health:
+            click.echo(f"ready: http://{settings.http_host}:{health.port} takes turns")
+            gc.collect()
+            gc.freeze()  # what was loaded stays: a collection looks at the turns only
+            await stop.wait()
+        await runner.consumer.stop(settings.grace_seconds)
+        await runner.durability.abandoned.drain(1.0)
+
+
+async def _check() -> None:
+    settings = load(RunnerSettings)
+    async with wired_runner(settings):
+        click.echo(described(load_application(settings.application)))
+        click.echo("ok: settings, application, database, schema and topic fit")
+
+
+def _live(runner: Runner) -> str | None:
+    return None if runner.consumer.healthy else "the consumer is stuck; restart this process"
+
+
+def _ready(runner: Runner) -> str | None:
+    state = runner.consumer.state
+    if state.away:
+        return "the database or the broker is away"
+    return None if state.joined else "no partitions are assigned yet"
+

@@ -1,0 +1,63 @@
+"""How a process starts, is told to stop, and ends: signals and exit codes, the same for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from intention_kernel.errors import ConfigurationError, IntentionKernelError
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+def run_async(main: Callable[[], Awaitable[None]]) -> int:
+    """Run a command on uvloop where there is one; returns its exit code. Our own errors are one message on stderr.
+
+    0 ended well, 1 failed, 2 settings or installation are wrong, 130 interrupted before it could stop by itself.
+    """
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_awaited(main))
+    except ConfigurationError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_USAGE
+    except IntentionKernelError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+@asynccontextmanager
+async def stop_requested() -> AsyncIterator[asyncio.Event]:
+    """An event that SIGTERM and SIGINT set; a second signal has its usual effect."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+
+    def ask() -> None:
+        stop.set()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ask)
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def _awaited(main: Callable[[], Awaitable[None]]) -> None:
+    await main()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # not on Windows
+        return None
+    return uvloop.new_event_loop
