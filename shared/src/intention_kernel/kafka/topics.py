@@ -49,6 +49,13 @@ async def partition_counts(bootstrap: str, names: Iterable[str]) -> dict[str, in
         return await _partition_counts(admin, tuple(names))
 
 
+async def missing_topics(bootstrap: str, prefix: str) -> tuple[str, ...]:
+    """Those of the six topics that do not exist. Raises InfrastructureError."""
+    names = Topics(prefix).all
+    present = await partition_counts(bootstrap, names)
+    return tuple(name for name in names if name not in present)
+
+
 @asynccontextmanager
 async def _admin(bootstrap: str) -> AsyncIterator[AIOKafkaAdminClient]:
     servers = list(parse_bootstrap_servers(bootstrap))
