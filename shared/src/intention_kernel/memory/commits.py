@@ -49,8 +49,7 @@ def set_aside(tables: Tables, ask: SetAside) -> CommitAnswer:
         return Resequence(head.next_sequence)
     _advance(head, ask.event_count)
     tables.set_aside[ask.thread_id, ask.turn_id] = SetAsideRow(ask, head.revision)
-    for key in sorted(tables.claims(ask.thread_id, ask.turn_id)):
-        open_item(tables, tables.receipts[ask.thread_id, key], "orphaned", kind="orphaned")
+    _open_orphaned(tables, ask)
     enqueue_events(tables, ask.thread_id, ask.next_sequence, unpack_records(ask.events))
     return Committed(head.revision)
 
@@ -129,6 +128,14 @@ def _advance(head: Head, event_count: int) -> None:
     head.turn_digest = None
     head.attempts = 0
     head.crashes = 0
+
+
+def _open_orphaned(tables: Tables, ask: SetAside) -> None:
+    """What the turn holds has an owner again; a receipt that failed holds nothing (protocol R32)."""
+    for key in sorted(tables.claims(ask.thread_id, ask.turn_id)):
+        receipt = tables.receipts[ask.thread_id, key]
+        if receipt.state != "failed" or receipt.contradicted:
+            open_item(tables, receipt, "orphaned", kind="orphaned")
 
 
 def _identity(rejection: Rejection, digest: bytes) -> tuple[str, int, int, bytes]:

@@ -1,0 +1,48 @@
+"""The contract of the durable boundary over the memory adapter."""
+
+from __future__ import annotations
+
+import pytest
+from intention_kernel.testing.boundary_contract import (
+    ContinuationContract,
+    EffectStoreContract,
+    ManyThreadsContract,
+    RejectionsContract,
+    SettlementContract,
+    TurnStoreContract,
+    ValueContract,
+)
+from intention_kernel.testing.memory_harness import MemoryHarness
+
+
+@pytest.fixture
+def boundary() -> MemoryHarness:
+    return MemoryHarness()
+
+
+class TestTurns(TurnStoreContract):
+    """Protocol 1, 7 and 9."""
+
+
+class TestEffects(EffectStoreContract):
+    """Protocol 3."""
+
+
+class TestSettlements(SettlementContract):
+    """Protocol 4."""
+
+
+class TestContinuations(ContinuationContract):
+    """Protocol 5."""
+
+
+class TestRejections(RejectionsContract):
+    """Protocol 1 and 6."""
+
+
+class TestValues(ValueContract):
+    """Protocol 2, R13."""
+
+
+class TestManyThreads(ManyThreadsContract):
+    """Protocol 2."""
