@@ -231,6 +231,29 @@ async def test_two_consumers_with_slow_handlers_share_the_topic_and_lose_nothing
     assert second.first_places() == {key: sorted(places) for key, places in second.first_places().items()}
 
 
+async def test_nothing_is_begun_while_partitions_are_being_given_up(kafka: Bench) -> None:
+    busy, starts = True, list[tuple[int, int]]()
+
+    async def handler(record: Record) -> Outcome:
+        starts.append((one.counters.rebalances, one.counters.polled))
+        await asyncio.sleep(0.02)
+        return Again(0.0, "busy") if busy else Done()
+
+    async def other_handler(record: Record) -> Outcome:
+        return Done()
+
+    await kafka.send(keys(30, 1))
+    one = kafka.consumer(handler, replace(TEST_LIMITS, in_flight=1, drain_seconds=0.5))
+    await one.start()
+    await eventually(lambda: len(starts) > 3 and one.counters.polled == 30)
+    async with kafka.consuming(other_handler):
+        busy = False
+        await kafka.until_all_is_committed()
+    await one.stop(1.0)
+    assert (0, 30) in starts
+    assert (1, 30) not in starts
+
+
 async def test_members_that_come_and_go_lose_nothing(kafka: Bench) -> None:
     seen = Seen()
 

@@ -162,6 +162,28 @@ async def test_a_revoked_epoch_drops_what_waits_and_ignores_what_finishes_late()
         assert epoch.committable() is None
 
 
+@pytest.mark.parametrize("outcome", [Again(0.0, "fenced"), RunAlone()])
+async def test_what_runs_when_its_partition_goes_is_not_begun_again_here(outcome: Outcome) -> None:
+    """R4: whoever has the partition now begins the record again."""
+    epoch, release = Epoch(0), asyncio.Event()
+    called: list[int] = []
+
+    async def handler(record: Record) -> Outcome:
+        called.append(record.offset)
+        await release.wait()
+        return outcome
+
+    async with dispatching(handler) as dispatcher:
+        dispatcher.submit([item(epoch, 1)])
+        await eventually(lambda: called)
+        epoch.revoking = True
+        dispatcher.drop([epoch])
+        release.set()
+        await dispatcher.drain([epoch], 5.0)
+        assert len(dispatcher.lanes) == 0
+    assert called == [1]
+
+
 async def test_stopping_waits_for_what_runs_and_starts_nothing_more() -> None:
     epoch, started = Epoch(0), asyncio.Event()
 
