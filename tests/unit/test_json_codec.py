@@ -259,6 +259,11 @@ def test_the_fast_and_the_exact_way_agree_where_both_can_go(value: JsonValue) ->
     assert fast is None or same(json_codec._loads_exactly(fast), value)
 
 
+def test_the_bytes_are_utf8_whatever_way_they_are_written() -> None:
+    assert dumps(["é\u2028", 1]) == '["é\u2028",1]'.encode()
+    assert dumps(["é\u2028", 2**64, "\ud800"]) == '["é\u2028",18446744073709551616,"\\ud800"]'.encode()
+
+
 def test_an_ordinary_document_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     value: JsonValue = {"text": "grüße: \0 {[", "n": [1, -0.5, 1e300, 2**64 - 1, True, None], "empty": [{}, []]}
 
@@ -300,7 +305,8 @@ def test_deeper_nesting_is_refused_when_it_is_written(depth: int, innermost: Jso
 
 
 def test_many_brackets_that_are_not_deep_are_no_nesting() -> None:
-    for text in ("[" + ",".join(["[{}]"] * 500) + "]", '"' + '[{\\"' * 500 + '"', '["' + "[" * 500 + '",1e5,"\\\\"]'):
+    in_strings = ('["' + "[" * 500 + '",1e5,"\\\\"]', '["' + '[{\\"' * 500 + '",1e5]', '"' + '[{\\"' * 500 + '"')
+    for text in ("[" + ",".join(["[{}]"] * 500) + "]", *in_strings):
         assert admitted(reference_loads, text.encode()) == admitted(loads, text.encode())
         assert dumps(loads(text))
 
@@ -378,6 +384,17 @@ def test_an_integer_of_the_longest_length_goes_both_ways_and_one_digit_more_neit
     assert refusal(lambda: dumps([0, too_long])).path == "/1"
     assert refusal(lambda: check({"a": too_long})).path == "/a"
     assert refusal(lambda: loads(f"[{longest}0]")).path == "/0"
+
+
+def test_a_process_without_a_bound_of_digits_keeps_ours() -> None:
+    usual, longest = sys.get_int_max_str_digits(), "9" * MAX_INTEGER_DIGITS
+    sys.set_int_max_str_digits(0)
+    try:
+        assert dumps(loads(longest)).decode() == longest
+        assert refusal(lambda: loads(f"[{longest}9]")).path == "/0"
+        assert refusal(lambda: dumps([10**MAX_INTEGER_DIGITS])).path == "/0"
+    finally:
+        sys.set_int_max_str_digits(usual)
 
 
 def test_a_process_with_a_lower_bound_of_digits_refuses_with_our_error() -> None:

@@ -101,11 +101,11 @@ def _is_shallow(raw: bytes, value: JsonValue) -> bool:
 
 def _dumps_fast(value: object) -> bytes | None:
     # orjson writes tuples, enums, UUIDs and NaN as something else, so types and floats are seen to first. It does
-    # itself refuse what is left: integers beyond 64 bits, surrogates and, by the option, names of a subclass of str.
+    # itself refuse what is left: integers beyond 64 bits, surrogates, and member names that are not exactly str.
     if not _is_plain((value,), MAX_DEPTH):
         return None
     try:
-        return orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+        return orjson.dumps(value)
     except orjson.JSONEncodeError:
         return None
 
