@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from intention_kernel.contracts.identifiers import continuation_turn_id
-from intention_kernel.memory.tables import Tables, append_journal, ask_continuation, move_receipt, next_issue
+from intention_kernel.memory.rows import JournalRows
+from intention_kernel.memory.tables import Tables, ask_continuation, move_receipt, next_issue
 from intention_kernel.ports.turn_store import Commit, ContinuationOf
 
 
 def block_and_journal(tables: Tables, ask: Commit) -> None:
     """The part of a commit that is about effects; called with the turn's row written."""
-    home = ask.continuation.resumed_turn_id if ask.continuation else None
-    if ask.continuation is not None and home is not None:
+    resumed = ask.continuation.resumed_turn_id if ask.continuation else None
+    home = resumed or ask.turn_id
+    if ask.continuation is not None:
         _unblock(tables, ask.thread_id, ask.continuation.effect_key, home)
     for step in ask.blocked:
         _block(tables, ask.thread_id, step.effect_key, step.turn_id)
-    _leave_abandoned(tables, ask, home or ask.turn_id)
-    _keep_journal(tables, ask)
+    _leave_abandoned(tables, ask, home)
+    _keep_journal(tables, ask, home)
     _rendezvous(tables, ask)
 
 
@@ -38,31 +40,18 @@ def _leave_abandoned(tables: Tables, ask: Commit, home: str) -> None:
             _block(tables, ask.thread_id, receipt.effect_key, home)
 
 
-def _keep_journal(tables: Tables, ask: Commit) -> None:
-    """A blocked turn keeps its journal; a continuation's joins the journal of the turn it resumed (protocol R30)."""
-    waiting = {turn_id for owner, _, turn_id in tables.blocked_steps if owner == ask.thread_id}
-    if ask.continuation is None:
-        if ask.turn_id not in waiting:
-            tables.journal.pop((ask.thread_id, ask.turn_id), None)
-        return
-    home = ask.continuation.resumed_turn_id
+def _keep_journal(tables: Tables, ask: Commit, home: str) -> None:
+    """A turn that waits keeps its journal and gets this attempt's last lines; the newer of two lines wins (protocol R30)."""
+    waits = any((owner, turn_id) == (ask.thread_id, home) for owner, _, turn_id in tables.blocked_steps)
     own = tables.journal.pop((ask.thread_id, ask.turn_id), None)
-    if home is None:
+    earlier = own if home == ask.turn_id else tables.journal.pop((ask.thread_id, home), None)
+    if not waits:
         return
-    if home not in waiting:
-        tables.journal.pop((ask.thread_id, home), None)
-        return
-    _forget_outcomes(tables, ask.thread_id, home, ask.continuation)
-    if own is not None:
-        append_journal(tables, ask.thread_id, home, own.requested_at_ms, own.entries.values())
-
-
-def _forget_outcomes(tables: Tables, thread_id: str, turn_id: str, continuation: ContinuationOf) -> None:
-    """What the turn saw of the settled key is superseded by the settlement; its claim stays."""
-    rows = tables.journal.get((thread_id, turn_id))
-    for entry in list(rows.entries.values()) if rows else ():
-        if rows and entry.kind == "outcome" and entry.effect_key == continuation.effect_key:
-            del rows.entries[entry.entry]
+    rows = earlier or JournalRows(own.requested_at_ms if own else ask.requested_at_ms)
+    rows.entries.update(own.entries if own else {})
+    rows.entries.update({entry.entry: entry for entry in ask.journal})
+    if rows.entries:
+        tables.journal[ask.thread_id, home] = rows
 
 
 def _rendezvous(tables: Tables, ask: Commit) -> None:

@@ -65,8 +65,9 @@ def reject_begun(tables: Tables, rejection: Rejection, fence: int, revision: int
     earlier = tables.rejected.get(_identity(rejection, digest))
     if earlier is not None and earlier.fence == fence and earlier.revision is not None:
         return Committed(earlier.revision)
-    head = tables.heads.get(rejection.thread_id or "")
-    refused = _fenced(head, fence, revision)
+    thread_id, turn_id = rejection.thread_id or "", rejection.turn_id or ""
+    head = tables.heads.get(thread_id)
+    refused = _committed(tables, thread_id, turn_id, fence) or _fenced(head, fence, revision)
     if head is None or refused is not None:
         return refused or Fenced()
     _advance(head, event_count=0)
@@ -93,7 +94,6 @@ def _unclaimed(tables: Tables, ask: Commit) -> tuple[str, ...]:
     claims = set(tables.claims(ask.thread_id, ask.turn_id))
     if ask.continuation is not None and ask.continuation.resumed_turn_id is not None:
         claims.update(tables.claims(ask.thread_id, ask.continuation.resumed_turn_id))
-        claims.add(ask.continuation.effect_key)
     return tuple(sorted(claims.difference(ask.claimed)))
 
 

@@ -147,7 +147,7 @@ def _take_answer(tables: Tables, receipt: ReceiptRow, ask: EndAttempt) -> EndHow
         return "agrees"
     if ask.outcome == "uncertain":
         return "ignored"
-    if mine and receipt.state == "uncertain":
+    if mine and receipt.state == "uncertain" and not receipt.contradicted:
         _observe(tables, ask)
         settle_receipt(tables, receipt, ask.outcome, ask.value, "late_answer")
         return "settled"

@@ -29,12 +29,16 @@ def begin(tables: Tables, ask: Begin) -> BeginAnswer:
     if known is not None:
         return known
     repeated = head.lease_nonce == ask.nonce and head.turn_id == ask.turn_id
-    if tables.lease_is_live(head) and not repeated:
+    live = tables.lease_is_live(head)
+    if live and not repeated:
         return Busy()
     if not _fits(head, ask):
         return Held(head.fingerprint or "", head.schema_revision or 0)
     if not repeated:
-        _take(head, ask)
+        _count_attempt(head, ask)
+    if not (repeated and live):  # a lease that is over is not revived by its own nonce either (protocol R3)
+        head.fence += 1
+    head.lease_nonce, head.turn_id, head.turn_digest = ask.nonce, ask.turn_id, ask.digest
     head.lease_until_seconds = tables.clock.monotonic_seconds() + ask.lease_seconds
     begun = _begun(tables, head, ask)
     return Exhausted(begun) if head.attempts > ask.attempts_limit else begun
@@ -110,15 +114,11 @@ def _fits(head: Head, ask: Begin) -> bool:
     return head.fingerprint in ask.accepts and head.schema_revision == ask.schema_revision
 
 
-def _take(head: Head, ask: Begin) -> None:
-    """Raise the fence and count the attempt; an earlier holder that never let go has crashed (protocol R1, R6)."""
+def _count_attempt(head: Head, ask: Begin) -> None:
+    """An earlier holder that never let go has crashed (protocol R6)."""
     same = head.turn_id == ask.turn_id
     head.crashes = head.crashes + (head.lease_nonce is not None) if same else 0
     head.attempts = head.attempts + 1 if same else 1
-    head.fence += 1
-    head.lease_nonce = ask.nonce
-    head.turn_id = ask.turn_id
-    head.turn_digest = ask.digest
 
 
 def _begun(tables: Tables, head: Head, ask: Begin) -> Begun:

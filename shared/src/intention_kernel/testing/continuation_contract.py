@@ -20,6 +20,7 @@ from intention_kernel.testing.boundary_calls import (
     outcome_line,
     prepare_of,
     prepared,
+    recorded_line,
     set_aside_of,
 )
 from intention_kernel.testing.boundary_harness import BoundaryHarness, StoredItem, snapshot
@@ -188,10 +189,33 @@ class ContinuationContract:
         items = await boundary.items(thread, ask.effect_key)
         assert [(item.settlement, item.phase) for item in items] == [(1, "done"), (2, "done")]
 
+    async def test_a_blocked_commit_keeps_the_last_lines_of_the_journal(self, boundary: BoundaryHarness) -> None:
+        """R16, R30: what no prepare or end carried yet is written with the commit, under the turn that waits."""
+        store, thread = boundary.store, new_thread()
+        attempt = await begun(store, thread, "turn-1")
+        ask = await prepared(store, thread, "turn-1", attempt.fence)
+        await store.end(end_of(ask, "uncertain"))
+        done = commit_of(thread, "turn-1", attempt, blocked=(ask.effect_key,), claimed=(ask.effect_key,))
+        model = recorded_line("model", b"2")
+        await committed(store, replace(done, journal=(model,)))
+        assert set(await boundary.journal(thread, "turn-1")) == {
+            claim(ask.effect_key),
+            outcome_line(ask.effect_key, "uncertain"),
+            model,
+        }
+
+    async def test_a_commit_that_waits_for_nothing_leaves_no_journal(self, boundary: BoundaryHarness) -> None:
+        """Design 4: also where it brings last lines."""
+        store, thread = boundary.store, new_thread()
+        attempt = await begun(store, thread, "turn-1")
+        done = replace(commit_of(thread, "turn-1", attempt), journal=(recorded_line("model", b"2"),))
+        await committed(store, done)
+        assert await boundary.journal(thread, "turn-1") == ()
+
     async def test_a_continuation_that_stays_blocked_adds_its_journal_to_the_turns(
         self, boundary: BoundaryHarness
     ) -> None:
-        """R16, R30: what the turn saw of the settled key is superseded; its claims and later lines go on."""
+        """R16, R30: its own lines and its last ones; where both have a line, the newer is what the program saw."""
         store, thread = boundary.store, new_thread()
         ask = await blocked_turn(store, thread, "turn-1")
         await settled(boundary, ask, "completed", VALUE)
@@ -201,25 +225,28 @@ class ContinuationContract:
         await store.prepare(replace(order, journal=(seen, *order.journal)))
         await store.end(end_of(order, "uncertain"))
         keys = (ask.effect_key, order.effect_key)
-        await committed(store, run.commit(blocked=(order.effect_key,), claimed=keys))
+        model = recorded_line("model", b"2")
+        done = replace(run.commit(blocked=(order.effect_key,), claimed=keys), journal=(model,))
+        await committed(store, done)
         assert await boundary.blocked_steps(thread) == {(order.effect_key, "turn-1")}
         assert set(await boundary.journal(thread, "turn-1")) == {
             claim(ask.effect_key),
             claim(order.effect_key),
             seen,
             outcome_line(order.effect_key, "uncertain"),
+            model,
         }
         assert await boundary.journal(thread, run.turn_id) == ()
         await settled(boundary, order, "completed", VALUE)
         second = await resumed(boundary, order, 1, 1)
-        assert second.answer.resumed_turn_id == "turn-1"
+        assert (second.answer.resumed_turn_id, second.answer.requested_at_ms) == ("turn-1", REQUESTED_AT_MS)
         await committed(store, second.commit(claimed=keys))
         assert await boundary.journal(thread, "turn-1") == ()
 
     async def test_a_turn_blocked_on_two_receipts_keeps_its_journal_until_both_are_settled(
         self, boundary: BoundaryHarness
     ) -> None:
-        """R16, R30: the second continuation must not replay "uncertain" of the first receipt."""
+        """R16, R30: and the second continuation replays what the first one saw of its receipt, not "uncertain"."""
         store, thread = boundary.store, new_thread()
         attempt = await begun(store, thread, "turn-1")
         asks = [await prepared(store, thread, "turn-1", attempt.fence, order) for order in ("1", "2")]
@@ -228,10 +255,13 @@ class ContinuationContract:
         keys = (asks[0].effect_key, asks[1].effect_key)
         await committed(store, commit_of(thread, "turn-1", attempt, blocked=keys, claimed=keys))
         await settled(boundary, asks[0], "completed", VALUE)
-        await committed(store, (await resumed(boundary, asks[0], 1, 1)).commit(blocked=keys[1:], claimed=keys))
+        seen = outcome_line(keys[0], "value", VALUE)
+        run = await resumed(boundary, asks[0], 1, 1)
+        await committed(store, replace(run.commit(blocked=keys[1:], claimed=keys), journal=(seen,)))
         assert set(await boundary.journal(thread, "turn-1")) == {
             claim(keys[0]),
             claim(keys[1]),
+            seen,
             outcome_line(keys[1], "uncertain"),
         }
         assert await boundary.blocked_steps(thread) == {(keys[1], "turn-1")}

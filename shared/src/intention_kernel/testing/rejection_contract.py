@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from intention_kernel.ids import random_id
-from intention_kernel.ports.turn_store import Committed, Fenced, Origin
+from intention_kernel.ports.turn_store import Committed, Fenced, Origin, Replayed
 from intention_kernel.testing.boundary_calls import (
     begun,
     commit_of,
@@ -90,7 +90,7 @@ class RejectionsContract:
         rejection = rejection_of(new_origin(), thread, "turn-1")
         assert isinstance(await store.reject_begun(rejection, fence=zombie.fence, revision=0), Fenced)
         await committed(store, commit_of(thread, "turn-1", second))
-        assert isinstance(await store.reject_begun(rejection, fence=second.fence, revision=0), Fenced)
+        assert isinstance(await store.reject_begun(rejection, fence=zombie.fence, revision=0), Replayed)
         assert await boundary.rejected("turns.requests", rejection.origin.partition) == ()
         assert rejected_rows(await boundary.outbox(thread)) == []
 

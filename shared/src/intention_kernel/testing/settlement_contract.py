@@ -250,6 +250,19 @@ class SettlementContract:
         assert (receipt.state, receipt.attempt, receipt.contradicted, receipt.value) == ("prepared", 2, True, None)
         assert await store.end(end_of(two, "completed", VALUE)) == EndAnswer("recorded", "completed")
 
+    async def test_nothing_settles_a_contradicted_receipt(self, boundary: BoundaryHarness) -> None:
+        """R23, R25: neither evidence nor the newest attempt's late answer; that is kept for the contest."""
+        store, thread = boundary.store, new_thread()
+        one = await uncertain_attempt(boundary, thread)
+        await settled(boundary, one, "failed")
+        second = await begun(store, thread, "turn-1")
+        two = await prepared(store, thread, "turn-1", second.fence)
+        await store.end(end_of(one, "completed"))
+        await store.end(end_of(two, "uncertain"))
+        assert not await settled(boundary, one, "completed", VALUE)
+        assert await store.end(end_of(two, "completed")) == EndAnswer("contradicts", "uncertain")
+        assert (await receipt_of(boundary, thread, one.effect_key)).settlements == 1
+
     async def test_the_program_sees_uncertain_where_the_record_disagrees(self, boundary: BoundaryHarness) -> None:
         """R16, R25: the journal's line is what the program is told, not what the provider said."""
         store, thread = boundary.store, new_thread()

@@ -117,6 +117,19 @@ class TurnStoreContract:
         assert not await boundary.receipts(thread)
         assert not await boundary.store.renew(thread, answer.fence, LEASE_SECONDS)
 
+    async def test_a_begin_repeated_after_its_lease_is_over_is_a_new_fence(self, boundary: BoundaryHarness) -> None:
+        """R3: not even its own nonce revives a lease; it is no second attempt either (R6)."""
+        thread = new_thread()
+        ask = begin_of(thread, "turn-1")
+        first = await boundary.store.begin(ask)
+        await boundary.expire_lease(thread)
+        again = await boundary.store.begin(ask)
+        assert isinstance(first, Begun)
+        assert isinstance(again, Begun)
+        assert again.fence > first.fence
+        assert (again.attempt, again.crashes) == (1, 0)
+        assert isinstance(await boundary.store.prepare(prepare_of(thread, "turn-1", first.fence)), Fenced)
+
     async def test_renewal_needs_the_fence_and_a_lease(self, boundary: BoundaryHarness) -> None:
         """R3: another attempt's fence, a released or a committed thread and an unknown one renew nothing."""
         thread = new_thread()
