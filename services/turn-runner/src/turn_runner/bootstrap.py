@@ -78,9 +78,7 @@ async def registered(runner: Runner) -> AsyncIterator[None]:
         await runner.store.record_stop(instance, boot)
 
 
-def _consumer(
-    settings: RunnerSettings, topics: Topics, handler: TurnHandler, clock: SystemClock
-) -> KeyOrderedConsumer:
+def _consumer(settings: RunnerSettings, topics: Topics, handler: TurnHandler, clock: SystemClock) -> KeyOrderedConsumer:
     return KeyOrderedConsumer(
         handler,
         bootstrap_servers=settings.kafka_bootstrap_servers,
@@ -101,7 +99,7 @@ async def _check_partitions(settings: RunnerSettings, store: PostgresStore) -> N
     found = (await partition_counts(settings.kafka_bootstrap_servers, [topic])).get(topic)
     if found is None:
         raise ConfigurationError(f"topic {topic} does not exist: run `intention migrate`")
-    stored = await store.partition_count()
+    stored = store.installation.partition_count
     if found != stored:
         raise ConfigurationError(
             f"topic {topic} has {found} partitions and the database was migrated for {stored}: "

@@ -45,7 +45,9 @@ async def _run() -> None:
     async with stop_requested() as stop, wired_runner(settings) as runner, registered(runner):
         await runner.consumer.start()
         REGISTRY.register(RunnerMetrics(runner.consumer, runner.handler))
-        health = HealthServer(settings.http_port, lambda: _live(runner), lambda: _ready(runner), host=settings.http_host)
+        health = HealthServer(
+            settings.http_port, lambda: _live(runner), lambda: _ready(runner), host=settings.http_host
+        )
         async with health:
             click.echo(f"ready: http://{settings.http_host}:{health.port} takes turns")
             gc.collect()
@@ -71,4 +73,3 @@ def _ready(runner: Runner) -> str | None:
     if state.away:
         return "the database or the broker is away"
     return None if state.joined else "no partitions are assigned yet"
-

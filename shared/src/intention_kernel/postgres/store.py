@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 import asyncpg
 
@@ -128,6 +129,14 @@ class PostgresStore:
     async def reject_begun(self, rejection: Rejection, *, fence: int, revision: int) -> CommitAnswer:
         """See Rejections."""
         return await self._rejections.reject_begun(rejection, fence=fence, revision=revision)
+
+    async def record_start(self, instance: str, boot: UUID) -> None:
+        """A new life of this instance: it proves that an older one is dead (protocol R22 c)."""
+        await self._pool.fetch(statement("record_process_start"), (instance, boot))
+
+    async def record_stop(self, instance: str, boot: UUID) -> None:
+        """This life has nothing under way any more and is about to end (protocol R22 c)."""
+        await self._pool.fetch(statement("record_process_stop"), (instance, boot))
 
 
 async def _read_installation(database_url: str) -> Installation:
