@@ -26,14 +26,11 @@ from intention_kernel.postgres.text import clean
 def commit_columns(rows: Sequence[Commit]) -> Sequence[Any]:
     """The parameters of sql/commit_turns.sql."""
     blocked = [(place, step.effect_key, step.turn_id) for place, row in enumerate(rows, 1) for step in row.blocked]
-    claimed = [(place, key) for place, row in enumerate(rows, 1) for key in row.claimed]
     return (
         *transposed([_commit(row) for row in rows]),
         [place for place, _, _ in blocked],
         [key for _, key, _ in blocked],
         [turn_id for _, _, turn_id in blocked],
-        [place for place, _ in claimed],
-        [key for _, key in claimed],
     )
 
 
@@ -58,6 +55,7 @@ def _commit(row: Commit) -> tuple[Any, ...]:
         row.event_count,
         row.continuation.effect_key if row.continuation else None,
         row.continuation.resumed_turn_id if row.continuation else None,
+        "\x1f".join(row.claimed),
     )
 
 

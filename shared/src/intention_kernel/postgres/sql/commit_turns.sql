@@ -2,4 +2,4 @@
 select * from commit_turns_v1(
   $1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[],
   $10::integer[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[], $15::text[], $16::bytea[], $17::integer[],
-  $18::text[], $19::text[], $20::bigint[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::boolean)
+  $18::text[], $19::text[], $20::text[], $21::bigint[], $22::text[], $23::text[], $24::boolean)

@@ -2,8 +2,8 @@
 --   the turn, its events' outbox row, and what it leaves waiting. Whether the lease is over is not asked.
 -- Parameters, one element a row, at most one row a thread: thread, turn, digest, fence, revision, next sequence, agent,
 --   tenant, fingerprint, schema revision, checkpoint, request, request time, result, status, events, count of events; for a
---   continuation its key and the turn it resumed, else null. Blocked steps, one element each: ordinal of their row, key, turn.
---   Claimed keys: ordinal of their row, key. And whether to wait for what is locked elsewhere.
+--   continuation its key and the turn it resumed, else null; the keys it claims, joined by U+001F, which no key has. Blocked
+--   steps, one element each: ordinal of their row, key, turn. And whether to wait for what is locked elsewhere.
 -- Returns one row each: its ordinal and committed (also: mine already) | replayed | fenced | resequence | unclaimed |
 --   contended; the revision; the sequence to number from; the stored result where replayed; the unclaimed keys.
 -- Indexes: the keys of threads, turns, turn_journal, blocked_steps, receipts; receipts_open_idx.
@@ -11,8 +11,8 @@ create function commit_turns_v1(
   thread_ids text[], turn_ids text[], digests bytea[], fences bigint[], revisions bigint[], sequences bigint[],
   agent_ids text[], tenant_ids text[], fingerprints text[], schema_revisions integer[], checkpoints bytea[],
   requests bytea[], request_times bigint[], results bytea[], statuses text[], event_blocks bytea[], event_counts integer[],
-  settled_keys text[], resumed_turns text[],
-  blocked_ords bigint[], blocked_keys text[], blocked_turns text[], claimed_ords bigint[], claimed_keys text[], wait boolean)
+  settled_keys text[], resumed_turns text[], claims text[],
+  blocked_ords bigint[], blocked_keys text[], blocked_turns text[], wait boolean)
 returns table (ord bigint, outcome text, revision bigint, next_sequence bigint, result bytea, keys text[])
 language plpgsql as $$
 #variable_conflict use_column
@@ -42,7 +42,8 @@ begin
     held := lock_receipts_v1(wanted_threads, wanted_keys, wait);
   end if;
 
-  select array_agg(case
+  select array_agg(d.verdict) into verdicts from (
+    select case
       when t.thread_id is null then 'fenced'
       when a.th <> all (locked) then 'contended'
       when u.fence = a.fe and u.digest = a.dig then 'committed'
@@ -53,18 +54,16 @@ begin
       when wanted_ids is not null and exists (
         select from unnest(wanted_threads, wanted_ids) as w (th, rid) where w.th = a.th and w.rid <> all (held)) then 'contended'
       when exists (
-        select from turn_journal as j
-        where j.thread_id = a.th and j.turn_id in (a.tu, a.resumed) and j.kind = 'claim' and not exists (
-          select from unnest(claimed_ords, claimed_keys) as c (ord, ky) where c.ord = a.ord and c.ky = j.effect_key)
-      ) or (a.resumed is not null and not exists (
-        select from unnest(claimed_ords, claimed_keys) as c (ord, ky) where c.ord = a.ord and c.ky = a.settled_key)
-      ) then 'unclaimed'
-      else 'write' end order by a.ord)
-    into verdicts
-    from unnest(thread_ids, turn_ids, digests, fences, revisions, sequences, settled_keys, resumed_turns) with ordinality
-      as a (th, tu, dig, fe, rev, seq, settled_key, resumed, ord)
+        select from turn_journal as j where j.thread_id = a.th and j.turn_id in (a.tu, a.resumed) and j.kind = 'claim'
+          and j.effect_key <> all (string_to_array(a.claimed, chr(31)))
+      ) or (a.resumed is not null and a.settled_key <> all (string_to_array(a.claimed, chr(31)))) then 'unclaimed'
+      else 'write' end as verdict
+    from unnest(thread_ids, turn_ids, digests, fences, revisions, sequences, settled_keys, resumed_turns, claims)
+      with ordinality as a (th, tu, dig, fe, rev, seq, settled_key, resumed, claimed, ord)
     left join threads as t on t.thread_id = a.th
-    left join turns as u on u.thread_id = a.th and u.turn_id = a.tu;
+    left join turns as u on u.thread_id = a.th and u.turn_id = a.tu
+    order by a.ord
+  ) as d;
 
   if 'write' = any (verdicts) then
     -- Plain inserts: under the head lock nothing can be there already (R11).
@@ -110,14 +109,13 @@ begin
   end if;
 
   return query
-  select a.ord, case verdicts[a.ord] when 'write' then 'committed' else verdicts[a.ord] end,
-         case when verdicts[a.ord] = 'write' then a.rev + 1 else u.revision end,
-         t.next_sequence,
-         case when verdicts[a.ord] = 'replayed' then u.result end,
-         case when verdicts[a.ord] = 'unclaimed' then unclaimed_keys_v1(a.th, a.tu, a.resumed, a.settled_key, array(
-           select c.ky from unnest(claimed_ords, claimed_keys) as c (ord, ky) where c.ord = a.ord)) end
-  from unnest(thread_ids, turn_ids, revisions, settled_keys, resumed_turns) with ordinality
-    as a (th, tu, rev, settled_key, resumed, ord)
-  left join threads as t on t.thread_id = a.th and verdicts[a.ord] = 'resequence'
-  left join turns as u on u.thread_id = a.th and u.turn_id = a.tu and verdicts[a.ord] in ('committed', 'replayed');
+  select a.ord, case a.verdict when 'write' then 'committed' else a.verdict end,
+         case when a.verdict = 'write' then a.rev + 1 when a.verdict in ('committed', 'replayed') then (
+           select u.revision from turns as u where u.thread_id = a.th and u.turn_id = a.tu) end,
+         case when a.verdict = 'resequence' then (select t.next_sequence from threads as t where t.thread_id = a.th) end,
+         case when a.verdict = 'replayed' then (
+           select u.result from turns as u where u.thread_id = a.th and u.turn_id = a.tu) end,
+         case when a.verdict = 'unclaimed' then unclaimed_keys_v1(a.th, a.tu, a.resumed, a.settled_key, a.claimed) end
+  from unnest(thread_ids, turn_ids, revisions, settled_keys, resumed_turns, claims, verdicts) with ordinality
+    as a (th, tu, rev, settled_key, resumed, claimed, verdict, ord);
 end $$;

@@ -15,6 +15,7 @@ declare
   locked text[];
   held text[];
   verdicts text[];
+  is_mine boolean[];
   late record;
 begin
   -- Heads come before receipts. Only the fenced attempt writes the journal, and then nobody may take the thread meanwhile.
@@ -22,7 +23,8 @@ begin
     select distinct a.th from unnest(thread_ids, fences) with ordinality as a (th, fe, ord)
     join threads as t on t.thread_id = a.th and t.fence = a.fe where a.ord = any (entry_ords)), wait);
   held := lock_receipts_v1(thread_ids, keys, wait);
-  select array_agg(case
+  select array_agg(d.verdict), array_agg(d.is_mine) into verdicts, is_mine from (
+    select case
       when r.receipt_id is null then 'absent'
       when r.receipt_id <> all (held) then 'contended'
       when t.fence = a.fe and t.lease_nonce is not null and a.ord = any (entry_ords) and a.th <> all (locked) then 'contended'
@@ -31,11 +33,12 @@ begin
       when a.said = 'uncertain' then 'ignored'
       when r.attempt_id = a.aid and r.state = 'uncertain' and not r.contradicted then 'settled'
       when r.attempt_id <> a.aid and a.said = 'failed' then 'agrees'
-      else 'contradicts' end order by a.ord)
-    into verdicts
+      else 'contradicts' end as verdict, t.fence = a.fe and t.lease_nonce is not null as is_mine
     from unnest(thread_ids, keys, attempt_ids, fences, said) with ordinality as a (th, ky, aid, fe, said, ord)
     left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
-    left join threads as t on t.thread_id = a.th;
+    left join threads as t on t.thread_id = a.th
+    order by a.ord
+  ) as d;
 
   update receipts as r set
     state = a.said, value = case when a.said = 'completed' then a.answer end,
@@ -46,17 +49,15 @@ begin
   where r.thread_id = a.th and r.effect_key = a.ky and verdicts[a.ord] in ('recorded', 'settled');
 
   insert into turn_journal (thread_id, turn_id, entry, kind, effect_key, outcome, request_digest, body, requested_at_ms)
-  select a.th, a.tu, e.entry, e.kind, e.ky,
-         case when e.kind = 'outcome' and verdicts[a.ord] in ('ignored', 'contradicts') then 'uncertain' else e.outcome end,
+  select thread_ids[e.ord], turn_ids[e.ord], e.entry, e.kind, e.ky,
+         case when e.kind = 'outcome' and verdicts[e.ord] in ('ignored', 'contradicts') then 'uncertain' else e.outcome end,
          e.digest,
          -- one zero byte is the packed form of no bytes
-         case when e.kind = 'outcome' and verdicts[a.ord] in ('ignored', 'contradicts') then '\x00'::bytea else e.body end,
-         a.asked_ms
+         case when e.kind = 'outcome' and verdicts[e.ord] in ('ignored', 'contradicts') then '\x00'::bytea else e.body end,
+         request_times[e.ord]
   from unnest(entry_ords, entries, entry_kinds, entry_keys, entry_outcomes, entry_digests, entry_bodies)
     as e (ord, entry, kind, ky, outcome, digest, body)
-  join unnest(thread_ids, turn_ids, fences, request_times) with ordinality as a (th, tu, fe, asked_ms, ord) on a.ord = e.ord
-  join threads as t on t.thread_id = a.th and t.fence = a.fe and t.lease_nonce is not null
-  where verdicts[a.ord] not in ('contended', 'absent')
+  where is_mine[e.ord] and verdicts[e.ord] not in ('contended', 'absent')
   on conflict (thread_id, turn_id, entry) do nothing;
 
   -- What follows is rare: answers that do not simply record a value or a refusal.
@@ -72,7 +73,7 @@ begin
   end loop;
 
   return query
-  select a.ord, verdicts[a.ord], coalesce(r.state, 'uncertain')
-  from unnest(thread_ids, keys) with ordinality as a (th, ky, ord)
-  left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky;
+  select a.ord, verdicts[a.ord], coalesce((
+    select r.state from receipts as r where r.thread_id = a.th and r.effect_key = a.ky), 'uncertain')
+  from unnest(thread_ids, keys) with ordinality as a (th, ky, ord);
 end $$;

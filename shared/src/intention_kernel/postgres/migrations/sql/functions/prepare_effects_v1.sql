@@ -22,6 +22,12 @@ declare
   locked text[];
   alive text[];
   held text[];
+  verdicts text[];
+  was_attempts integer[];
+  was_versions bigint[];
+  known_values bytea[];
+  open_ids text[];
+  open_keys text[];
 begin
   locked := lock_heads_v1(thread_ids, wait);
   with renewed as (
@@ -32,77 +38,85 @@ begin
     returning t.thread_id
   ) select coalesce(array_agg(thread_id), '{}') into alive from renewed;
   held := lock_receipts_v1(thread_ids, keys, wait);
-  return query
-  with asked as (
-    select * from unnest(
-      thread_ids, turn_ids, keys, receipt_ids, effect_ids, fingerprints, payloads, host_contexts, titles, providers,
-      amounts, currencies, fences, attempt_ids, agent_ids, tenant_ids, call_seconds, certificates, windows,
-      twins_allowed, instances, boots, request_times)
-      with ordinality as a (th, tu, ky, rid, eid, fp, payload, context, title, provider, amount, currency, fe, aid, agent,
-                            tenant, secs, certificate, win, twins, inst, boot, asked_ms, ord)
-  ), seen as (
-    select a.*, r.state, r.attempt as was_attempt, r.attempt_id as was_id, r.fingerprint as was_fp, r.contradicted,
-           r.value as was_value, r.version as was_version, t.receipt_id as twin_id, t.effect_key as twin_key,
-           a.th = any (alive) as is_alive,
-           (a.th <> all (locked) and exists (select from threads as h where h.thread_id = a.th))
-             or (r.receipt_id is not null and r.receipt_id <> all (held)) as is_contended
-    from asked as a
+
+  -- first and again may call, and mine is a repeat of this very call; found is prepared by an attempt that is over.
+  select array_agg(d.verdict), array_agg(d.attempt), array_agg(d.version),
+         array_agg(case when d.verdict = 'completed' then d.value end), array_agg(d.twin_id), array_agg(d.twin_key)
+    into verdicts, was_attempts, was_versions, known_values, open_ids, open_keys
+  from (
+    select case
+        when (a.th <> all (locked) and exists (select from threads as h where h.thread_id = a.th))
+          or (r.receipt_id is not null and r.receipt_id <> all (held)) then 'contended'
+        when a.th <> all (alive) then 'fenced'
+        when r.fingerprint <> a.fp then 'taken'
+        when r.state = 'completed' and not r.contradicted then 'completed'
+        when r.state = 'failed' and not r.contradicted and r.attempt_id = a.aid then 'failed'
+        when r.state = 'prepared' and not r.contradicted and r.attempt_id = a.aid then 'mine'
+        when r.state = 'prepared' and r.attempt_id <> a.aid then 'found'
+        when r.state = 'uncertain' or r.contradicted then 'uncertain'
+        when w.receipt_id is not null then 'twin'
+        when r.state = 'failed' then 'again'
+        else 'first' end as verdict,
+      r.attempt, r.version, r.value, w.receipt_id as twin_id, w.effect_key as twin_key
+    from unnest(thread_ids, keys, effect_ids, fingerprints, attempt_ids, twins_allowed) with ordinality
+      as a (th, ky, eid, fp, aid, twins, ord)
     left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
     left join lateral (
       select o.receipt_id, o.effect_key from receipts as o
       where not a.twins and o.thread_id = a.th and (o.state in ('prepared', 'uncertain') or o.contradicted)
         and o.effect_id = a.eid and o.fingerprint = a.fp and o.effect_key <> a.ky
       order by o.effect_key limit 1
-    ) as t on true
-  ), decided as (
-    select s.*, case
-      when s.is_contended then 'contended'
-      when not s.is_alive then 'fenced'
-      when s.was_fp <> s.fp then 'taken'
-      when s.contradicted then 'uncertain'
-      when s.state = 'completed' then 'completed'
-      when s.state = 'uncertain' then 'uncertain'
-      when s.state = 'prepared' and s.was_id = s.aid then 'prepared'
-      when s.state = 'prepared' then 'uncertain'
-      when s.state = 'failed' and s.was_id = s.aid then 'failed'
-      when s.twin_id is not null then 'twin'
-      when s.state = 'failed' then 'again'
-      else 'first' end as oc
-    from seen as s
-  ), first_time as (
-    insert into receipts (
-      thread_id, effect_key, receipt_id, effect_id, turn_id, agent_id, tenant_id, state, attempt, attempt_id, fence,
-      fingerprint, payload, host_context, title, provider, amount, currency, deduplicates, key_window_seconds,
-      call_deadline, instance, boot, cause)
-    select th, ky, rid, eid, tu, agent, tenant, 'prepared', 1, aid, fe, fp, payload, context, title, provider, amount,
-           currency, certificate, win, clock_timestamp() + make_interval(secs => secs), inst, boot, 'prepare'
-    from decided where oc = 'first'
-  ), once_more as (
+    ) as w on true
+    order by a.ord
+  ) as d;
+
+  insert into receipts (
+    thread_id, effect_key, receipt_id, effect_id, turn_id, agent_id, tenant_id, state, attempt, attempt_id, fence,
+    fingerprint, payload, host_context, title, provider, amount, currency, deduplicates, key_window_seconds,
+    call_deadline, instance, boot, cause)
+  select a.th, a.ky, a.rid, a.eid, a.tu, a.agent, a.tenant, 'prepared', 1, a.aid, a.fe, a.fp, a.payload, a.context, a.title,
+         a.provider, a.amount, a.currency, a.certificate, a.win, clock_timestamp() + make_interval(secs => a.secs),
+         a.inst, a.boot, 'prepare'
+  from unnest(
+    thread_ids, keys, receipt_ids, effect_ids, turn_ids, agent_ids, tenant_ids, attempt_ids, fences, fingerprints, payloads,
+    host_contexts, titles, providers, amounts, currencies, certificates, windows, call_seconds, instances, boots)
+    with ordinality as a (th, ky, rid, eid, tu, agent, tenant, aid, fe, fp, payload, context, title, provider, amount,
+                          currency, certificate, win, secs, inst, boot, ord)
+  where verdicts[a.ord] = 'first';
+
+  if 'again' = any (verdicts) then
     -- The certificate stays as the first prepare pinned it (R26).
     update receipts as r set
-      state = 'prepared', attempt = r.attempt + 1, attempt_id = d.aid, fence = d.fe, turn_id = d.tu,
-      host_context = d.context, value = null, reference = null, returned_at = null, prepared_at = clock_timestamp(),
-      call_deadline = clock_timestamp() + make_interval(secs => d.secs), instance = d.inst, boot = d.boot,
+      state = 'prepared', attempt = r.attempt + 1, attempt_id = a.aid, fence = a.fe, turn_id = a.tu,
+      host_context = a.context, value = null, reference = null, returned_at = null, prepared_at = clock_timestamp(),
+      call_deadline = clock_timestamp() + make_interval(secs => a.secs), instance = a.inst, boot = a.boot,
       version = r.version + 1, cause = 'prepare'
-    from decided as d where r.thread_id = d.th and r.effect_key = d.ky and d.oc = 'again'
-  ), found_prepared as (
+    from unnest(thread_ids, keys, attempt_ids, fences, turn_ids, host_contexts, call_seconds, instances, boots)
+      with ordinality as a (th, ky, aid, fe, tu, context, secs, inst, boot, ord)
+    where r.thread_id = a.th and r.effect_key = a.ky and verdicts[a.ord] = 'again';
+  end if;
+  if 'found' = any (verdicts) then
     update receipts as r set state = 'uncertain', version = r.version + 1, cause = 'found_prepared'
-    from decided as d
-    where r.thread_id = d.th and r.effect_key = d.ky and d.oc = 'uncertain' and d.state = 'prepared' and d.was_id <> d.aid
-  ), journalled as (
-    insert into turn_journal (thread_id, turn_id, entry, kind, effect_key, outcome, request_digest, body, requested_at_ms)
-    select d.th, d.tu, e.entry, e.kind, e.ky, e.outcome, e.digest, e.body, d.asked_ms
-    from unnest(entry_ords, entries, entry_kinds, entry_keys, entry_outcomes, entry_digests, entry_bodies)
-      as e (ord, entry, kind, ky, outcome, digest, body)
-    join decided as d on d.ord = e.ord and d.oc in ('first', 'again', 'prepared')
-    on conflict (thread_id, turn_id, entry) do nothing
-  )
-  select d.ord,
-         case d.oc when 'first' then 'prepared' when 'again' then 'prepared' when 'twin' then 'uncertain' else d.oc end,
-         case d.oc when 'first' then 1 when 'again' then d.was_attempt + 1 else d.was_attempt end,
-         case d.oc when 'first' then 1 when 'again' then d.was_version + 1 else d.was_version end,
-         case d.oc when 'completed' then d.was_value end,
-         case d.oc when 'twin' then d.twin_id else d.rid end,
-         case d.oc when 'twin' then d.twin_key else d.ky end
-  from decided as d;
+    from unnest(thread_ids, keys) with ordinality as a (th, ky, ord)
+    where r.thread_id = a.th and r.effect_key = a.ky and verdicts[a.ord] = 'found';
+  end if;
+
+  insert into turn_journal (thread_id, turn_id, entry, kind, effect_key, outcome, request_digest, body, requested_at_ms)
+  select thread_ids[e.ord], turn_ids[e.ord], e.entry, e.kind, e.ky, e.outcome, e.digest, e.body, request_times[e.ord]
+  from unnest(entry_ords, entries, entry_kinds, entry_keys, entry_outcomes, entry_digests, entry_bodies)
+    as e (ord, entry, kind, ky, outcome, digest, body)
+  where verdicts[e.ord] in ('first', 'again', 'mine')
+  on conflict (thread_id, turn_id, entry) do nothing;
+
+  return query
+  select a.ord,
+         case when a.verdict in ('first', 'again', 'mine') then 'prepared'
+              when a.verdict in ('found', 'twin') then 'uncertain' else a.verdict end,
+         case a.verdict when 'first' then 1 when 'again' then a.was_attempt + 1 else a.was_attempt end,
+         case a.verdict when 'first' then 1 when 'again' then a.was_version + 1 else a.was_version end,
+         a.value,
+         case a.verdict when 'twin' then a.open_id else a.rid end,
+         case a.verdict when 'twin' then a.open_key else a.ky end
+  from unnest(verdicts, was_attempts, was_versions, known_values, open_ids, open_keys, receipt_ids, keys) with ordinality
+    as a (verdict, was_attempt, was_version, value, open_id, open_key, rid, ky, ord);
 end $$;
