@@ -8,7 +8,7 @@ producer helps. It is built once all that is under way on the old one is answere
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -64,7 +64,7 @@ class Batch(Protocol):
     """The driver's batch builder. `append` answers None when the record does not fit; the first one always does."""
 
     def append(
-        self, *, timestamp: int | None, key: bytes, value: bytes | None, headers: Sequence[tuple[str, bytes]]
+        self, *, timestamp: int | None, key: bytes, value: bytes | None, headers: list[tuple[str, bytes]]
     ) -> object: ...
 
     def record_count(self) -> int: ...

@@ -97,7 +97,7 @@ class Lane:
         for at in range(start, len(row.records)):
             headers, value = row.records[at]
             full = cut and batch.record_count() and (self._alone or batch.size() + _weight(value) > LARGEST_BATCH_BYTES)
-            if full or append(timestamp=None, key=key, value=value, headers=headers) is None:
+            if full or append(timestamp=None, key=key, value=value, headers=list(headers)) is None:
                 return at
         return len(row.records)
 

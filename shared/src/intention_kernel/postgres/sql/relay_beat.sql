@@ -23,5 +23,5 @@ select coalesce((select array_agg(renewed.shard) from renewed), '{}') as renewed
          + (select count(*) from relays
             where owner <> $1 and seen_at > clock_timestamp() - make_interval(secs => $2)) as live_relays,
        (select shard_count from installation) as shard_count,
-       (select extract(epoch from greatest(min(expires_at), now()) - now())::double precision
+       (select min(extract(epoch from greatest(expires_at, now()) - now()))::double precision
         from relay_leases where owner is distinct from $1 or expires_at <= now()) as next_expiry_seconds
