@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiokafka.record.default_records import DefaultRecordBatch
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.kafka.partitioner import partition_for
 from intention_kernel.kafka.record import Record
@@ -160,6 +161,35 @@ async def test_records_of_every_shape_arrive_intact(kafka: Bench) -> None:
     record = seen[b"\xff"]
     assert (record.value, record.headers, record.timestamp_ms) == (b"\x00\xff", tuple(headers), 1_234)
     assert record.size_bytes == 1 + 2 + sum(len(name) + len(value or b"") for name, value in headers)
+
+
+@pytest.mark.parametrize("codec", [DefaultRecordBatch.CODEC_NONE, DefaultRecordBatch.CODEC_ZSTD])
+async def test_a_header_name_that_is_not_utf8_stops_neither_its_record_nor_its_neighbours(
+    kafka: Bench, codec: int
+) -> None:
+    seen = Seen()
+
+    async def handler(record: Record) -> Outcome:
+        seen.add(record)
+        return Done()
+
+    sent = keys(40, 5)
+    await kafka.send(sent)
+    await kafka.send_with_a_bad_header_name(partition=1, codec=codec)
+    await kafka.send(sent)
+    async with kafka.consuming(handler) as consumer:
+        await kafka.until_all_is_committed()
+        assert consumer.counters.poll_errors == 0
+    expected = in_order(sent)
+    assert {key: places for key, places in seen.places.items() if key != b"bad"} == {
+        key: places * 2 for key, places in expected.items()
+    }
+    bad = [record for record in seen.records if record.key == b"bad"]
+    assert [(int(record.value or b""), record.headers) for record in bad] == [
+        (0, (("name", b"\xff"),)),
+        (1, (("\\xffame", b"\xff"),)),
+        (2, (("name", b"\xff"),)),
+    ]
 
 
 async def test_a_record_on_another_partition_than_its_keys_is_handled_and_counted(kafka: Bench) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 from intention_kernel.clock import SystemClock
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.failpoints import arm
@@ -33,6 +34,15 @@ TEST_LIMITS = ConsumerLimits(
     backoff_seconds=0.02,
     backoff_limit_seconds=0.2,
 )
+
+
+class _HeaderName(str):
+    """A header name whose bytes are Latin-1, behind the back of a driver that believes in UTF-8."""
+
+    __slots__ = ()
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return super().encode("latin-1")
 
 
 @dataclass(slots=True)
@@ -55,6 +65,16 @@ class Bench:
         ]
         for metadata in await asyncio.gather(*sent):
             self.ends[metadata.partition] = max(self.ends.get(metadata.partition, 0), metadata.offset + 1)
+
+    async def send_with_a_bad_header_name(self, partition: int, codec: int) -> None:
+        """Three records of the key `bad` in one batch; a header of the second has a name that is not UTF-8."""
+        builder = self.producer.create_batch()
+        builder._builder = _DefaultRecordBatchBuilderPy(2, codec, 0, -1, -1, 0, 65_536)
+        for place, name in enumerate(["name", "\xffame", "name"]):
+            header = (_HeaderName(name), b"\xff")
+            builder.append(key=b"bad", value=str(place).encode().rjust(400, b"0"), timestamp=None, headers=[header])
+        sent = await self.producer.send_batch(builder, self.topic, partition=partition)
+        self.ends[partition] = (await sent).offset + 3
 
     def consumer(self, handler: Handler, limits: ConsumerLimits = TEST_LIMITS) -> KeyOrderedConsumer:
         """Not started."""

@@ -13,13 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError
 
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.kafka.connection import broker_errors, parse_bootstrap_servers
 from intention_kernel.kafka.record import Record
+from intention_kernel.kafka.unreadable import UNREADABLE, fetch_unreadable
 
 _logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ class GroupMember:
         self._settings = settings
         self._listener = _Listener(revoked, assigned)
         self._consumer: Any = None
+        # Partitions with a record among the next so many that the driver cannot read.
+        self._suspects: dict[TopicPartition, int] = {}
 
     async def join(self) -> int:
         """Connect and join the group; returns the topic's partition count.
@@ -73,15 +76,71 @@ class GroupMember:
         """Records of these partitions in log order; empty after `seconds` without one.
 
         Blocks without limit while the group rebalances. Must not be cancelled before `leave`: the driver would never
-        again notice that polling stopped. Raises InfrastructureError.
+        again notice that polling stopped. Raises InfrastructureError, and then has returned nothing and lost nothing.
         """
-        wanted = [TopicPartition(self._settings.topic, partition) for partition in partitions] or [_NOTHING]
+        wanted = [TopicPartition(self._settings.topic, partition) for partition in partitions]
         with broker_errors(f"polling {self._settings.topic}"):
             try:
-                polled = await self._consumer.getmany(*wanted, timeout_ms=int(seconds * 1000), max_records=max_records)
+                suspect = next((one for one in self._suspects if one in wanted), None)
+                if suspect is not None:
+                    return await self._poll_suspect(suspect, seconds)
+                polled = await self._drain(wanted, max_records)
+                if polled or not seconds or self._suspects:
+                    return polled
+                return await self._wait(wanted, max_records, seconds)
             except ConsumerStoppedError:
                 return {}
-        return {assigned.partition: [_record(raw) for raw in raws] for assigned, raws in polled.items()}
+
+    async def _drain(self, wanted: list[TopicPartition], max_records: int) -> dict[int, list[Record]]:
+        # One partition a call: the driver loses what it took from the others of a call when it cannot read a record.
+        polled: dict[int, list[Record]] = {}
+        revocations = self._listener.revocations
+        for assigned in wanted or [_NOTHING]:
+            try:
+                raws = await self._consumer.getmany(assigned, timeout_ms=0, max_records=max_records)
+            except UNREADABLE:
+                self._suspects[assigned] = max_records
+                continue
+            if revocations != self._listener.revocations:
+                return {}
+            polled |= _by_partition(raws)
+            max_records -= sum(map(len, raws.values()))
+            if max_records <= 0:
+                break
+        return polled
+
+    async def _wait(self, wanted: list[TopicPartition], max_records: int, seconds: float) -> dict[int, list[Record]]:
+        try:
+            first = await self._consumer.getmany(*(wanted or [_NOTHING]), timeout_ms=int(seconds * 1000), max_records=1)
+        except UNREADABLE:
+            self._suspects.update(dict.fromkeys(wanted, max_records))
+            return {}
+        polled = _by_partition(first)
+        if polled and max_records > 1:
+            for partition, records in (await self._drain(wanted, max_records - 1)).items():
+                polled.setdefault(partition, []).extend(records)
+        return polled
+
+    async def _poll_suspect(self, suspect: TopicPartition, seconds: float) -> dict[int, list[Record]]:
+        """One record at a time, until the one that cannot be read comes first or is not among those suspected."""
+        left = self._suspects.pop(suspect)
+        try:
+            raws = await self._consumer.getmany(suspect, timeout_ms=int(seconds * 1000), max_records=1)
+        except UNREADABLE as error:
+            return await self._read_around(suspect, error)
+        if raws and left > 1:
+            self._suspects[suspect] = left - 1
+        return _by_partition(raws)
+
+    async def _read_around(self, suspect: TopicPartition, error: Exception) -> dict[int, list[Record]]:
+        revocations = self._listener.revocations
+        position = await self._consumer.position(suspect)
+        raws, end = await fetch_unreadable(self._consumer._client, suspect, position)
+        if revocations != self._listener.revocations:
+            return {}
+        _logger.warning("%s offsets %s to %s were read without the driver: %s", suspect, position, end - 1, error)
+        self._consumer.seek(suspect, end)
+        return _by_partition({suspect: raws})
 
     async def commit(self, offsets: Mapping[int, int]) -> bool:
         """Commit exactly these offsets. False: the membership changed, they are no longer ours to commit.
@@ -125,8 +184,10 @@ class _Listener(ConsumerRebalanceListener):
     def __init__(self, revoked: RebalanceCallback, assigned: RebalanceCallback) -> None:
         self._revoked = revoked
         self._assigned = assigned
+        self.revocations = 0
 
     async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        self.revocations += 1
         await self._revoked(tuple(sorted(one.partition for one in revoked)))
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
@@ -152,9 +213,13 @@ def _consumer(settings: GroupSettings) -> AIOKafkaConsumer:
     )
 
 
-def _record(raw: ConsumerRecord[bytes, bytes]) -> Record:
-    size = max(0, raw.serialized_key_size) + max(0, raw.serialized_value_size)
+def _by_partition(polled: Mapping[TopicPartition, list[Any]]) -> dict[int, list[Record]]:
+    return {assigned.partition: [_record(assigned, raw) for raw in raws] for assigned, raws in polled.items()}
+
+
+def _record(assigned: TopicPartition, raw: Any) -> Record:  # noqa: ANN401
     headers: tuple[tuple[str, bytes | None], ...] = tuple(raw.headers)
+    size = len(raw.key or b"") + len(raw.value or b"")
     for name, value in headers:
-        size += len(name) + (len(value) if value is not None else 0)
-    return Record(raw.topic, raw.partition, raw.offset, raw.key, raw.value, headers, raw.timestamp, size)
+        size += len(name) + len(value or b"")
+    return Record(*assigned, raw.offset, raw.key, raw.value, headers, raw.timestamp, size)
