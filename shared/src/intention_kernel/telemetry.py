@@ -41,3 +41,4 @@ def configure_logging(process: str, level: int = logging.INFO) -> None:
     root.setLevel(level)
     # The driver warns of every retried request; that the broker is away is said once by those who wait for it.
     logging.getLogger("aiokafka").setLevel(logging.ERROR)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # applications call providers with it; a line each is noise
