@@ -45,7 +45,7 @@ class AbandonedOperations:
             await asyncio.wait(set(self._watchers), timeout=seconds)
 
 
-async def finish_or_cancel(operation: asyncio.Task[JsonValue], seconds: float) -> None:
+async def finish_or_cancel(operation: asyncio.Task[object], seconds: float) -> None:
     """Wait for the operation; after `seconds` cancel it, and leave it if that does not end it either."""
     done, _ = await asyncio.wait({operation}, timeout=seconds)
     if not done:

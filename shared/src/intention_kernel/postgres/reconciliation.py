@@ -1,0 +1,209 @@
+"""The ReceiptLedger and OperatorQueue ports in Postgres: one statement a call, which may be repeated (protocol R11)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Literal
+
+import asyncpg
+
+from intention_kernel.ports.operator_queue import Phase, QueueItem, ReceiptCase
+from intention_kernel.ports.receipt_ledger import (
+    Cared,
+    CareTerms,
+    Observation,
+    OpenReceipt,
+    RetryAnswer,
+    RetryBegun,
+    RetryRefused,
+    Scanned,
+    SettleAnswer,
+    Settled,
+    Settlement,
+)
+from intention_kernel.postgres import reconciliation_rows as rows
+from intention_kernel.postgres.errors import DRIVER_ERRORS, refused, unanswered
+from intention_kernel.postgres.pool import PATIENCE_SECONDS, Pool, StatementConnection
+from intention_kernel.postgres.schema import require_schema
+from intention_kernel.postgres.statements import statement
+from intention_kernel.postgres.text import clean, clean_or_none
+from intention_kernel.postgres.wakeup import WakeupSender
+
+RETRY_GRACE_SECONDS = 5.0
+"""After its deadline a repeated call may still be cancelled and its answer written; until then nobody settles."""
+
+_CONNECT_SECONDS = 10.0
+_LONGEST_REASON = 500
+
+
+class PostgresReceipts:
+    """Both ports. `wake` is called after whatever leaves something in the outbox."""
+
+    def __init__(self, pool: Pool, wake: Callable[[], None]) -> None:
+        self._pool = pool
+        self._wake = wake
+
+    async def scan(self, limit: int) -> Scanned:
+        [row] = await self._fetch("reconciler_scan", limit)
+        if row["opened"]:
+            self._wake()
+        return Scanned(row["uncertain"], row["opened"])
+
+    async def claim(self, limit: int, hold_seconds: float) -> tuple[OpenReceipt, ...]:
+        return tuple(rows.open_receipt(row) for row in await self._fetch("reconciler_claim", limit, hold_seconds))
+
+    async def observe(self, observation: Observation) -> None:
+        await self._fetch(
+            "reconciler_observe",
+            observation.thread_id,
+            observation.effect_key,
+            observation.settlement,
+            observation.receipt_version,
+            clean(observation.source),
+            observation.finding,
+            rows.raw(observation.detail),
+            rows.packed(observation.value),
+            clean_or_none(observation.reference),
+            observation.started_at,
+        )
+
+    async def postpone(self, due: OpenReceipt, reason: str, seconds: float | None) -> None:
+        await self._fetch("reconciler_postpone", *_item(due), clean(reason)[:_LONGEST_REASON], seconds)
+
+    async def settle(self, settlement: Settlement) -> SettleAnswer:
+        [row] = await self._fetch(
+            "reconciler_settle",
+            settlement.thread_id,
+            settlement.effect_key,
+            settlement.seen_version,
+            *rows.settlement_columns(settlement),
+            settlement.not_after,
+        )
+        answer = rows.settle_answer(row)
+        if isinstance(answer, Settled):
+            self._wake()
+        return answer
+
+    async def begin_retry(
+        self, due: OpenReceipt, call_seconds: float, margin_seconds: float
+    ) -> RetryBegun | RetryRefused:
+        [row] = await self._fetch(
+            "reconciler_begin_retry",
+            due.receipt.thread_id,
+            due.receipt.effect_key,
+            due.receipt.version,
+            call_seconds,
+            RETRY_GRACE_SECONDS,
+            margin_seconds,
+        )
+        if row["outcome"] == "begun":
+            return RetryBegun(row["version"], row["unfinished"])
+        return RetryRefused(window_closed=row["outcome"] == "closed")
+
+    async def answer_retry(self, answer: RetryAnswer) -> Literal["settled", "agrees", "contradicts"]:
+        settlement = answer.settlement
+        [row] = await self._fetch(
+            "reconciler_answer_retry",
+            settlement.thread_id,
+            settlement.effect_key,
+            answer.attempt,
+            answer.retry_id,
+            answer.ended,
+            *rows.settlement_columns(settlement),
+        )
+        self._wake()
+        how: Literal["settled", "agrees", "contradicts"] = row["outcome"]
+        return how
+
+    async def end_retry(self, due: OpenReceipt, begun: RetryBegun, *, ended: bool) -> None:
+        await self._fetch("reconciler_end_retry", due.receipt.thread_id, due.receipt.effect_key, begun.version, ended)
+
+    async def care(self, limit: int, terms: CareTerms) -> Cared:
+        [row] = await self._fetch(
+            "reconciler_care",
+            limit,
+            terms.first_seconds,
+            terms.again_seconds,
+            terms.longest_seconds,
+            terms.most_issues,
+        )
+        cared = Cared(row["done"], row["reissued"], row["republished"], row["failed"])
+        if cared != Cared(0, 0, 0, 0):
+            self._wake()
+        return cared
+
+    async def items(self, phases: Sequence[Phase], limit: int) -> tuple[QueueItem, ...]:
+        return tuple(rows.queue_item(row) for row in await self._fetch("reconciler_queue_list", list(phases), limit))
+
+    async def case(self, receipt_id: str) -> ReceiptCase | None:
+        """The receipt is read last: a settlement compares with the version that all else led up to."""
+        found = await self._fetch("reconciler_queue_receipt", clean(receipt_id))
+        if not found:
+            return None
+        key = (found[0]["thread_id"], found[0]["effect_key"])
+        items = await self._fetch("reconciler_queue_items", *key)
+        observations = await self._fetch("reconciler_queue_observations", *key)
+        decisions = await self._fetch("reconciler_queue_decisions", *key)
+        transitions = await self._fetch("reconciler_queue_transitions", *key)
+        blocked = await self._fetch("reconciler_queue_blocked", *key)
+        [row] = await self._fetch("reconciler_queue_receipt", receipt_id)
+        return ReceiptCase(
+            open=rows.open_receipt(row),
+            workers_stopped_at=row["stopped_at"],
+            items=tuple(map(rows.item_history, items)),
+            observations=tuple(map(rows.seen, observations)),
+            decisions=tuple(map(rows.decided, decisions)),
+            transitions=tuple(map(rows.transition, transitions)),
+            blocked_turns=tuple(step["turn_id"] for step in blocked),
+        )
+
+    async def state_workers_stopped(self, case: ReceiptCase, actor: str, detail: str) -> None:
+        receipt = case.open.receipt
+        await self._fetch(
+            "reconciler_state_stopped", receipt.thread_id, receipt.effect_key, clean(actor), rows.raw(detail)
+        )
+
+    async def _fetch(self, name: str, *parameters: object) -> list[asyncpg.Record]:
+        try:
+            return await self._pool.fetch(statement(name), parameters)
+        except DRIVER_ERRORS as error:
+            raise refused(error) from error
+
+
+@asynccontextmanager
+async def open_receipts(
+    database_url: str,
+    *,
+    pool_size: int = 4,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> AsyncIterator[PostgresReceipts]:
+    """Both ports over a pool of their own, closed at the end once what is under way is answered.
+
+    Raises InfrastructureError where the database is away, SchemaVersionError where it does not fit this build.
+    """
+    await _check_schema(database_url)
+    pool = Pool(database_url, pool_size, patience_seconds=patience_seconds)
+    hints = StatementConnection(database_url, patience_seconds=0.0, settings={"synchronous_commit": "off"})
+    wakeup = WakeupSender(hints)
+    try:
+        yield PostgresReceipts(pool, wakeup.wake)
+    finally:
+        await pool.close()
+        await wakeup.drained()
+        await hints.close()
+
+
+async def _check_schema(database_url: str) -> None:
+    try:
+        connection = await asyncpg.connect(database_url, timeout=_CONNECT_SECONDS)
+        try:
+            await require_schema(connection)
+        finally:
+            await connection.close()
+    except DRIVER_ERRORS as error:
+        raise unanswered(error) from error
+
+
+def _item(due: OpenReceipt) -> tuple[str, str, int]:
+    return due.receipt.thread_id, due.receipt.effect_key, due.settlement

@@ -1,0 +1,244 @@
+"""The operator queue's operations, shared by every surface: list, show, resolve (design 7, protocol 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from intention_kernel.agent.effect import Effect
+from intention_kernel.contracts.json_codec import JsonValue, dumps
+from intention_kernel.errors import JsonError
+from intention_kernel.ids import derived_id
+from intention_kernel.ports.operator_queue import OperatorQueue, Phase, QueueItem, ReceiptCase
+from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settled, Settlement, Unknown
+from intention_kernel.reconciliation.admissible import (
+    Look,
+    NotAdmitted,
+    Terms,
+    Verdict,
+    not_applied,
+    terms_of,
+)
+from intention_kernel.reconciliation.results import result_problem
+from intention_kernel.reconciliation.workbench import EffectOf
+
+UNFINISHED: tuple[Phase, ...] = ("open", "decided", "failed")
+"""What is still in sight: a decision and its outcome are two facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person may decide now. `applied` None: it may, else why not. `with_workers_stopped` is the verdict on
+    "not applied" once the person has stated that the workers are stopped."""
+
+    applied: str | None
+    not_applied: Verdict
+    with_workers_stopped: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A receipt's whole story, and what may be decided about it."""
+
+    case: ReceiptCase
+    choices: Choices
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person concluded, of the receipt as it was shown to them in `expected_version` (None: as it is now).
+
+    `decision_id` None: derived from the content, so that the same decision about the same attempt is made once.
+    """
+
+    receipt_id: str
+    resolution: Resolution
+    reason: str
+    actor: str
+    value: JsonValue = None
+    reference: str | None = None
+    reason_code: str | None = None
+    evidence: str | None = None
+    workers_stopped: bool = False
+    expected_version: int | None = None
+    decision_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Settled, now or by an earlier call with the same decision; the continuation is asked for."""
+
+    settlement: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """No such receipt."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChanged:
+    """The receipt is not as it was shown; look again. `why` says what it is now."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Not admitted by protocol R22 (or R25), with the reason."""
+
+    verdict: NotAdmitted
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """The decision cannot be one, whatever the receipt is."""
+
+    problem: str
+
+
+ResolveAnswer = Resolved | NotFound | VersionChanged | Refused | Invalid
+
+
+async def list_items(
+    queue: OperatorQueue, *, phases: Sequence[Phase] = UNFINISHED, limit: int = 200
+) -> tuple[QueueItem, ...]:
+    """The oldest items of these phases first."""
+    return await queue.items(phases, limit)
+
+
+async def show(queue: OperatorQueue, receipt_id: str, effect_of: EffectOf | None = None) -> Shown | None:
+    """One receipt; None where there is none. Without `effect_of` nothing is assumed of its provider."""
+    case = await queue.case(receipt_id)
+    if case is None:
+        return None
+    terms = terms_of(_effect(case, effect_of))
+    just_now = case.workers_stopped_at or case.open.looked_at - timedelta.resolution
+    stated = replace(case, workers_stopped_at=just_now)
+    return Shown(case, Choices(_not_decidable(case), _verdict(case, terms), _verdict(stated, terms)))
+
+
+async def resolve(queue: OperatorQueue, decision: Decision, effect_of: EffectOf | None = None) -> ResolveAnswer:
+    """Settle as a person decides, if the receipt is as it was shown (R23) and "not applied" is admitted (R22).
+
+    With `workers_stopped` the statement is recorded first; a declared quiet period counts from its first making.
+    """
+    case = await queue.case(decision.receipt_id)
+    if case is None:
+        return NotFound()
+    effect = _effect(case, effect_of)
+    problem = _problem(decision, effect)
+    if problem is not None:
+        return Invalid(problem)
+    settlement = _settlement(case, decision)
+    if not _made_already(case, settlement):
+        changed = _changed(case, decision)
+        if changed is not None:
+            return changed
+        if decision.resolution == "not_applied":
+            case = await _with_statement(queue, case, decision)
+            verdict = _verdict(case, terms_of(effect))
+            if isinstance(verdict, NotAdmitted):
+                return Refused(verdict)
+            settlement = replace(settlement, not_after=verdict.not_after)
+    return _told(await queue.settle(settlement))
+
+
+async def _with_statement(queue: OperatorQueue, case: ReceiptCase, decision: Decision) -> ReceiptCase:
+    """The case with the person's statement in it, read again so that the look is later than the statement."""
+    if not decision.workers_stopped:
+        return case
+    if case.workers_stopped_at is None:
+        await queue.state_workers_stopped(case, decision.actor, decision.reason)
+    return await queue.case(decision.receipt_id) or case
+
+
+def _verdict(case: ReceiptCase, terms: Terms) -> Verdict:
+    """On a person's word that the effect is not there, with what has been stated so far."""
+    now = case.open.looked_at
+    look = Look(now, _closed(case, terms), by_person=True, workers_stopped_at=case.workers_stopped_at)
+    return not_applied(case.open.attempts, terms, look, now)
+
+
+def _closed(case: ReceiptCase, terms: Terms) -> bool:
+    """A lookup of this attempt found nothing, and closed the key for ever by that (R22 b)."""
+    version = case.open.receipt.version
+    absent = (seen for seen in case.observations if seen.source == "lookup" and seen.finding == "absent")
+    return terms.lookup_closes_key and any(seen.receipt_version == version for seen in absent)
+
+
+def _effect(case: ReceiptCase, effect_of: EffectOf | None) -> Effect | None:
+    receipt = case.open.receipt
+    return None if effect_of is None else effect_of(receipt.agent_id, receipt.effect_id)
+
+
+def _problem(decision: Decision, effect: Effect | None) -> str | None:
+    for name, text in (("a reason", decision.reason), ("who decides", decision.actor)):
+        if not text.strip():
+            return f"{name} is needed"
+    if decision.resolution == "not_applied":
+        given = decision.value is not None or decision.reference is not None
+        return "what was not applied has neither value nor reference" if given else None
+    if effect is not None:
+        return result_problem(effect, decision.value)
+    try:
+        dumps(decision.value)
+    except JsonError as error:
+        return f"the value is not JSON: {error}"
+    return None
+
+
+def _not_decidable(case: ReceiptCase) -> str | None:
+    receipt = case.open.receipt
+    if receipt.contradicted:
+        return "an answer of the provider contradicts what is recorded; only a contest moves it"
+    if receipt.state != "uncertain":
+        return f"the receipt is {receipt.state}"
+    return None
+
+
+def _changed(case: ReceiptCase, decision: Decision) -> VersionChanged | None:
+    receipt = case.open.receipt
+    why = _not_decidable(case)
+    if why is None and decision.expected_version not in (None, receipt.version):
+        why = f"the receipt has version {receipt.version}, not {decision.expected_version}"
+    return None if why is None else VersionChanged(why)
+
+
+def _made_already(case: ReceiptCase, settlement: Settlement) -> bool:
+    return any(made.decision_id == settlement.decision_id for made in case.decisions)
+
+
+def _settlement(case: ReceiptCase, decision: Decision) -> Settlement:
+    receipt = case.open.receipt
+    value = dumps(decision.value) if decision.resolution == "applied" else None
+    content = (decision.resolution, (value or b"").decode(), decision.reference or "", decision.actor, decision.reason)
+    return Settlement(
+        thread_id=receipt.thread_id,
+        effect_key=receipt.effect_key,
+        seen_version=receipt.version if decision.expected_version is None else decision.expected_version,
+        resolution=decision.resolution,
+        value=value,
+        reference=decision.reference,
+        decision_id=decision.decision_id or derived_id("decision", receipt.receipt_id, str(receipt.attempt), *content),
+        reason_code=decision.reason_code,
+        reason=decision.reason,
+        evidence=decision.evidence,
+        actor=decision.actor,
+    )
+
+
+def _told(answer: Settled | Changed | Late | Unknown) -> ResolveAnswer:
+    match answer:
+        case Settled(settlement=settlement, version=version):
+            return Resolved(settlement, version)
+        case Changed(retrying=True):
+            return VersionChanged("the identical call is being repeated right now; its answer may settle it")
+        case Changed(state=state, version=version):
+            return VersionChanged(f"the receipt is {state} and has version {version} now")
+        case Late():
+            return Refused(NotAdmitted("the time in which the provider knows our key ended meanwhile"))
+        case Unknown():
+            return NotFound()
