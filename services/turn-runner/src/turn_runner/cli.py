@@ -48,7 +48,7 @@ async def _run() -> None:
             settings.http_port, lambda: _live(runner), lambda: _ready(runner), host=settings.http_host
         )
         async with health:
-            click.echo(f"ready: http://{settings.http_host}:{health.port} takes turns")
+            click.echo(f"ready turn-runner http={health.port}")
             gc.collect()
             gc.freeze()  # what was loaded stays: a collection looks at the turns only
             await stop.wait()

@@ -91,14 +91,12 @@ class KeyOrderedConsumer:
     @property
     def healthy(self) -> bool:
         """False when only a new process will consume again: liveness should fail."""
-        if self._stopping or self._polling is None:
+        if self._stopping or self._polling is None or self._committing is None:
             return True
+        if self._polling.done() or self._committing.done() or self._member.broken:
+            return False
         incomplete = any(epoch.ended for epoch in self._epochs.values())
-        return not (
-            self._polling.done()
-            or self._member.broken
-            or self._watchdog.stuck(rejoin_wanted=incomplete or self._member.rejoin_wanted)
-        )
+        return not self._watchdog.stuck(rejoin_wanted=incomplete or self._member.rejoin_wanted)
 
     @property
     def state(self) -> ConsumerState:

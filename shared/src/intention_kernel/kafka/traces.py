@@ -53,14 +53,14 @@ class KafkaTraces:
 
     async def _send_until_stopped(self) -> None:
         while True:
-            producer = AIOKafkaProducer(
+            producer = AIOKafkaProducer(  # type: ignore[no-untyped-call]  # the driver is half typed
                 bootstrap_servers=self._servers,
                 acks=1,
                 request_timeout_ms=int(_REQUEST_TIMEOUT_SECONDS * 1000),
                 max_batch_size=262_144,
             )
             try:
-                await producer.start()
+                await producer.start()  # type: ignore[no-untyped-call]
                 await self._send(producer)
             except (KafkaError, OSError) as error:
                 logger.debug("traces are not sent: %s", error)
@@ -68,13 +68,15 @@ class KafkaTraces:
             finally:
                 with suppress(KafkaError, OSError, TimeoutError):
                     async with asyncio.timeout(_RETRY_SECONDS):
-                        await producer.stop()
+                        await producer.stop()  # type: ignore[no-untyped-call]
 
     async def _send(self, producer: AIOKafkaProducer) -> None:
         while True:
             key, value, headers = await self._buffer.get()
             try:
-                sent = await producer.send(self._topic, value, key=key, headers=list(headers))
+                sent = await producer.send(  # type: ignore[no-untyped-call]
+                    self._topic, value, key=key, headers=list(headers)
+                )
                 sent.add_done_callback(self._answered)
             finally:
                 self._buffer.task_done()
