@@ -173,7 +173,7 @@ class LanesAgainstAModel(RuleBasedStateMachine):
                 assert all(one in self.model.finished or id(one) in held for one in delivered)
 
 
-LanesAgainstAModel.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+LanesAgainstAModel.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 TestLanesAgainstAModel = LanesAgainstAModel.TestCase
 
 
