@@ -18,7 +18,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -37,6 +36,7 @@ RUN_VARIABLE = "INTENTION_TEST_RUN"
 _START_SECONDS = 300.0
 _STOP_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+_CONTROLLER_POLL_SECONDS = 0.5
 # A killed process loses nothing by this; only a machine that loses power would.
 _SETTINGS = {"max_connections": "300", "fsync": "off", "full_page_writes": "off"}
 
@@ -102,7 +102,11 @@ def _spawn_keeper(run: Run) -> int:
 
 
 def _alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    """A killed process that its parent has not waited for yet is not alive."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def shared_servers(run: Run) -> SharedServers:
@@ -166,8 +170,6 @@ async def _keep(directory: Path, controller_pid: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    # A daemon thread: it would hold up an ordinary exit when we are told to stop.
-    threading.Thread(target=_wait_for_end, args=(controller_pid, loop, stop), daemon=True).start()
     async with selected_servers(
         directory / "data", environment=os.environ, say=_say, postgres_settings=_SETTINGS
     ) as servers:
@@ -178,15 +180,11 @@ async def _keep(directory: Path, controller_pid: int) -> None:
             shared = SharedServers(servers.database_url, servers.kafka_bootstrap_servers, template)
             partial.write_text(json.dumps(asdict(shared)))
             partial.rename(directory / "addresses.json")
-            await stop.wait()
+            while not stop.is_set() and _alive(controller_pid):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _CONTROLLER_POLL_SECONDS)
         finally:
             await drop_database(servers, template)
-
-
-def _wait_for_end(pid: int, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    with suppress(psutil.NoSuchProcess):
-        psutil.Process(pid).wait()
-    loop.call_soon_threadsafe(stop.set)
 
 
 def main() -> None:
@@ -198,7 +196,7 @@ def main() -> None:
     except ConfigurationError as error:
         sys.exit(str(error))
     finally:
-        if not psutil.pid_exists(controller_pid):
+        if not _alive(controller_pid):
             shutil.rmtree(directory, ignore_errors=True)
 
 
