@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from intention_kernel.agent.agent import Agent
 from intention_kernel.agent.effect import Effect, Ports, ReceiptView
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.json_codec import JsonValue, dumps
@@ -95,6 +96,16 @@ class Workbench:
         seconds = self.pace.longest_seconds if look_again else None
         await self.ledger.postpone(due, f"{NEEDS_PERSON}{reason}", seconds)
         return "waiting"
+
+
+def effects_of(agents: Iterable[Agent]) -> EffectOf:
+    """What these agents declare."""
+    declared = {(agent.id, effect.id): effect for agent in agents for effect in agent.effects}
+
+    def effect_of(agent_id: str, effect_id: str) -> Effect | None:
+        return declared.get((agent_id, effect_id))
+
+    return effect_of
 
 
 def settlement_of(

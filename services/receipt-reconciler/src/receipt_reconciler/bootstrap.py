@@ -1,0 +1,56 @@
+"""Wires a receipt-reconciler together; the only module that names its adapters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from intention_kernel.application.definition import Application
+from intention_kernel.application.loading import load_application, open_ports
+from intention_kernel.clock import SystemClock
+from intention_kernel.durability.operations import AbandonedOperations
+from intention_kernel.postgres.reconciliation import open_receipts
+from intention_kernel.reconciliation.reconciler import Reconciler
+from intention_kernel.reconciliation.workbench import Workbench, effects_of
+
+from receipt_reconciler.rounds import Rounds
+from receipt_reconciler.settings import ReconcilerSettings
+
+PATIENCE_SECONDS = 5.0
+"""How long one call asks an absent database before its round ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class WiredReconciler:
+    """Everything opened, nothing running yet."""
+
+    rounds: Rounds
+    abandoned: AbandonedOperations
+
+
+@asynccontextmanager
+async def wired_reconciler(settings: ReconcilerSettings) -> AsyncIterator[WiredReconciler]:
+    """Everything that it needs, opened; closed again in reverse.
+
+    Raises ConfigurationError, SchemaVersionError among them, and InfrastructureError.
+    """
+    application = load_application(settings.application)
+    clock, abandoned = SystemClock(), AbandonedOperations()
+    async with (
+        open_receipts(
+            settings.database_url, pool_size=settings.pool_size, patience_seconds=PATIENCE_SECONDS
+        ) as receipts,
+        open_ports(application) as ports,
+    ):
+        bench = Workbench(receipts, effects_of(application.agents), ports, settings.pace, clock, abandoned)
+        yield WiredReconciler(Rounds(Reconciler(bench), clock, settings.reconcile_seconds), abandoned)
+
+
+def described(application: Application) -> list[str]:
+    """How each effect's outcome is found out, for `check`."""
+    return [
+        f"agent {agent.id} effect {effect.id}: {type(effect.resolver).__name__}"
+        for agent in application.agents
+        for effect in agent.effects
+    ]

@@ -1,0 +1,38 @@
+"""What a receipt-reconciler is told by its environment (interface 5)."""
+
+from __future__ import annotations
+
+from intention_kernel.reconciliation.pace import Pace
+from intention_kernel.settings import ProcessSettings, Seconds
+from pydantic import Field
+
+
+class ReconcilerSettings(ProcessSettings):
+    """Read once by `bootstrap`."""
+
+    application: str = Field(
+        min_length=1, description="The application, as module:attribute; its effects say how to ask"
+    )
+    reconcile_seconds: Seconds = Field(
+        default=1, description="The longest pause between two looks for receipts that need attention"
+    )
+    reconcile_lookup_seconds: Seconds = Field(default=10, description="How long one lookup at a provider may take")
+    reconcile_backoff_seconds: Seconds = Field(
+        default=1, description="Pause between the first two looks at one receipt; it doubles up to the next setting"
+    )
+    reconcile_backoff_limit_seconds: Seconds = Field(
+        default=300, description="The longest pause between two looks at one receipt"
+    )
+    reconcile_continuation_seconds: Seconds = Field(
+        default=30, description="After this long a continuation that nobody committed is requested again"
+    )
+
+    @property
+    def pace(self) -> Pace:
+        """The settings that say how often."""
+        return Pace(
+            first_seconds=self.reconcile_backoff_seconds,
+            longest_seconds=self.reconcile_backoff_limit_seconds,
+            lookup_seconds=self.reconcile_lookup_seconds,
+            again_seconds=self.reconcile_continuation_seconds,
+        )
