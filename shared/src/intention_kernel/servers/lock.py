@@ -17,13 +17,18 @@ _POLL_SECONDS = 0.1
 
 
 def _is_alive(pid: int) -> bool:
+    """False for one that was killed and that its parent has not waited for, where /proc can tell."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        return status.read_text("ascii", "replace").rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return not Path("/proc/self").exists()
 
 
 def _holder(descriptor: int) -> int | None:

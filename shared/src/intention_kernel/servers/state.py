@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from intention_kernel.servers.addresses import Servers
@@ -16,22 +17,31 @@ def state_lines(servers: Servers) -> list[str]:
     return [f"{DATABASE_URL}={servers.database_url}", f"{KAFKA_BOOTSTRAP_SERVERS}={servers.kafka_bootstrap_servers}"]
 
 
-def write_state(data_dir: Path, servers: Servers) -> Path:
-    """Write `data_dir/env` in one step (a reader sees all of it or the old one); returns its path."""
+def write_state(data_dir: Path, servers: Servers, more: Mapping[str, str] | None = None) -> Path:
+    """Write `data_dir/env` in one step (a reader sees all of it or the old one); returns its path.
+
+    `more` are further variables that other commands should find there.
+    """
     file = data_dir / "env"
     partial = data_dir / f"env.{os.getpid()}.tmp"
-    partial.write_text("\n".join(state_lines(servers)) + "\n", "utf-8")
+    lines = state_lines(servers) + [f"{name}={value}" for name, value in (more or {}).items()]
+    partial.write_text("\n".join(lines) + "\n", "utf-8")
     partial.replace(file)
     return file
 
 
-def read_state(data_dir: Path) -> Servers | None:
-    """What `write_state` wrote; None when there is no such file or it does not name both servers."""
+def read_variables(data_dir: Path) -> dict[str, str]:
+    """Every variable that `write_state` wrote; empty when there is no such file."""
     file = data_dir / "env"
     if not file.exists():
-        return None
+        return {}
     pairs = (line.partition("=") for line in file.read_text("utf-8").splitlines())
-    values = {name.strip(): value.strip() for name, _, value in pairs}
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def read_state(data_dir: Path) -> Servers | None:
+    """What `write_state` wrote; None when there is no such file or it does not name both servers."""
+    values = read_variables(data_dir)
     if not (values.get(DATABASE_URL) and values.get(KAFKA_BOOTSTRAP_SERVERS)):
         return None
     return Servers(values[DATABASE_URL], values[KAFKA_BOOTSTRAP_SERVERS])
