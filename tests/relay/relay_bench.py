@@ -16,6 +16,8 @@ from typing import Any
 import asyncpg
 import httpx
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from intention_kernel.contracts.event import WireRecord, pack_records
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.kafka.topics import create_missing_topics
@@ -112,6 +114,17 @@ class Bench:
             thread % SHARDS, f"thread-{thread}", topic, dedupe, value,
         )  # fmt: skip
 
+    async def limit_events(self, max_message_bytes: int) -> None:
+        """The broker refuses batches of turns.events that are larger than this."""
+        admin: Any = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        await admin.start()
+        try:
+            configs = {"max.message.bytes": str(max_message_bytes)}
+            resource = ConfigResource(ConfigResourceType.TOPIC, self.topics.events, configs)  # type: ignore[no-untyped-call]
+            await admin.alter_configs([resource])
+        finally:
+            await admin.close()
+
     async def waiting(self) -> int:
         """Rows in the outbox."""
         count: int = await self.database.fetchval("select count(*) from outbox")
@@ -123,6 +136,13 @@ class Bench:
         while (waiting := await self.waiting()) != count:
             assert asyncio.get_running_loop().time() < deadline, f"{waiting} rows, not {count}, after {seconds} s"
             await asyncio.sleep(0.02)
+
+    async def until_published(self, count: int, seconds: float = PATIENCE_SECONDS) -> None:
+        """Return once turns.events holds so many records or more."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while (found := len(await self.published(self.topics.events))) < count:
+            assert asyncio.get_running_loop().time() < deadline, f"{found} records, not {count}, after {seconds} s"
+            await asyncio.sleep(0.05)
 
     async def leases(self) -> dict[str, int]:
         """Live shards of each owner."""

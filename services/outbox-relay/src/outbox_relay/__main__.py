@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from outbox_relay.cli import main
 
-main()
+main(prog_name="outbox-relay")

@@ -20,7 +20,7 @@ EXIT_CONFIGURATION = 2
 EXIT_UNWELL = 10
 
 
-@click.group(epilog=f"\b\n{help_text(RelaySettings)}")
+@click.group(epilog="\b\n" + help_text(RelaySettings).replace("\n\n", "\n\n\b\n"))
 def main() -> None:
     """Publishes what commits left in the outbox, in order."""
 
