@@ -68,6 +68,11 @@ async def test_rows_survive_kill_9_even_when_another_process_has_the_old_pid(
     wait_until(lambda: not is_running(server), seconds=5, what="the end of Postgres")
 
 
+async def test_the_directory_stays_locked_until_postgres_itself_is_gone(tmp_path: Path) -> None:
+    async with directory_lock(tmp_path, print) as lock, postgres_server(tmp_path, lock=lock, say=print):
+        assert str(tmp_path / "lock") in {file.path for file in _postmaster(tmp_path).open_files()}
+
+
 async def test_settings_are_taken_and_only_loopback_listens(tmp_path: Path) -> None:
     settings = {"max_connections": "37"}
     async with (
