@@ -18,6 +18,7 @@ from intention_kernel.ports.turn_store import (
     Unclaimed,
 )
 from intention_kernel.postgres.boundary import transposed
+from intention_kernel.postgres.journal_rows import journal_columns
 from intention_kernel.postgres.origin_rows import origin_parameters
 from intention_kernel.postgres.packing import pack, unpack
 from intention_kernel.postgres.text import clean
@@ -31,6 +32,8 @@ def commit_columns(rows: Sequence[Commit]) -> Sequence[Any]:
         [place for place, _, _ in blocked],
         [key for _, key, _ in blocked],
         [turn_id for _, _, turn_id in blocked],
+        # a turn that met no effect can leave nothing waiting, so its journal is over
+        *journal_columns([row.journal if row.blocked or row.claimed else () for row in rows]),
     )
 
 

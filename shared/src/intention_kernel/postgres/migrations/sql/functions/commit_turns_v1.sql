@@ -3,7 +3,8 @@
 -- Parameters, one element a row, at most one row a thread: thread, turn, digest, fence, revision, next sequence, agent,
 --   tenant, fingerprint, schema revision, checkpoint, request, request time, result, status, events, count of events; for a
 --   continuation its key and the turn it resumed, else null; the keys it claims, joined by U+001F, which no key has. Blocked
---   steps, one element each: ordinal of their row, key, turn. And whether to wait for what is locked elsewhere.
+--   steps, one element each: ordinal of their row, key, turn. Last journal entries, one element each: ordinal of their row,
+--   entry, kind, key, outcome, request digest, body. And whether to wait for what is locked elsewhere.
 -- Returns one row each: its ordinal and committed (also: mine already) | replayed | fenced | resequence | unclaimed |
 --   contended; the revision; the sequence to number from; the stored result where replayed; the unclaimed keys.
 -- Indexes: the keys of threads, turns, turn_journal, blocked_steps, receipts; receipts_open_idx.
@@ -12,7 +13,9 @@ create function commit_turns_v1(
   agent_ids text[], tenant_ids text[], fingerprints text[], schema_revisions integer[], checkpoints bytea[],
   requests bytea[], request_times bigint[], results bytea[], statuses text[], event_blocks bytea[], event_counts integer[],
   settled_keys text[], resumed_turns text[], claims text[],
-  blocked_ords bigint[], blocked_keys text[], blocked_turns text[], wait boolean)
+  blocked_ords bigint[], blocked_keys text[], blocked_turns text[],
+  entry_ords bigint[], entries text[], entry_kinds text[], entry_keys text[], entry_outcomes text[], entry_digests bytea[],
+  entry_bodies bytea[], wait boolean)
 returns table (ord bigint, outcome text, revision bigint, next_sequence bigint, result bytea, keys text[])
 language plpgsql as $$
 #variable_conflict use_column
@@ -99,6 +102,18 @@ begin
         where verdicts[x.ord] = 'write' and (x.th = any (wanted_threads) or x.ord = any (blocked_ords))
         order by x.th collate "C"
       ) as a;
+      -- Where the turn waits, what no earlier statement carried joins its journal; the newer of two entries wins (R16, R30).
+      insert into turn_journal (thread_id, turn_id, entry, kind, effect_key, outcome, request_digest, body, requested_at_ms)
+      select distinct on (e.ord, e.entry) thread_ids[e.ord], coalesce(resumed_turns[e.ord], turn_ids[e.ord]), e.entry, e.kind,
+             e.ky, e.outcome, e.digest, e.body, request_times[e.ord]
+      from unnest(entry_ords, entries, entry_kinds, entry_keys, entry_outcomes, entry_digests, entry_bodies) with ordinality
+        as e (ord, entry, kind, ky, outcome, digest, body, place)
+      where verdicts[e.ord] = 'write' and exists (
+        select from blocked_steps as b
+        where b.thread_id = thread_ids[e.ord] and b.turn_id = coalesce(resumed_turns[e.ord], turn_ids[e.ord]))
+      order by e.ord, e.entry, e.place desc
+      on conflict (thread_id, turn_id, entry) do update set kind = excluded.kind, effect_key = excluded.effect_key,
+        outcome = excluded.outcome, request_digest = excluded.request_digest, body = excluded.body;
     end if;
 
     -- A journal lives as long as its turn waits for something.

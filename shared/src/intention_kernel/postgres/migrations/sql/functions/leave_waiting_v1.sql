@@ -20,7 +20,7 @@ begin
   ) select coalesce(array_agg(effect_key), '{}') into abandoned from moved;
 
   delete from blocked_steps as b
-  where b.thread_id = thread and b.effect_key = settled_key and b.turn_id = resumed and settled_key <> all (abandoned)
+  where b.thread_id = thread and b.effect_key = settled_key and b.turn_id = home and settled_key <> all (abandoned)
     and not exists (select from unnest(blocked_keys, blocked_turns) as w (ky, tu) where w.ky = b.effect_key and w.tu = b.turn_id);
   insert into blocked_steps (thread_id, effect_key, turn_id, revision)
   select thread, w.ky, w.tu, u.revision from (
@@ -30,7 +30,7 @@ begin
   on conflict (thread_id, effect_key, turn_id) do nothing;
 
   if resumed is not null then
-    perform merge_journal_v1(thread, turn, resumed, settled_key);
+    perform merge_journal_v1(thread, turn, resumed);
   end if;
 
   -- Is a receipt settled by now for which somebody waits? Settling did not look (R29); and others may wait still (R30).
