@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from intention_kernel.ids import random_id
@@ -41,6 +42,14 @@ async def fresh_database(servers: SharedServers) -> AsyncIterator[str]:
     name = f"test_{random_id().hex[:16]}"
     yield await create_database(servers, name, template=servers.template)
     await drop_database(servers, name)
+
+
+@pytest.fixture(scope="session")
+def shared_database(servers: SharedServers) -> Iterator[str]:
+    """The URL of a migrated database for tests that keep to threads of their own; one for each worker."""
+    name = f"test_{random_id().hex[:16]}"
+    yield asyncio.run(create_database(servers, name, template=servers.template))
+    asyncio.run(drop_database(servers, name))
 
 
 @pytest.fixture

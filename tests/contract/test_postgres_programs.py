@@ -1,0 +1,30 @@
+"""Durable turns of Programs over Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from intention_kernel.postgres.store import PostgresStore
+from intention_kernel.testing.program_contract import ProgramEffectContract, ProgramTurnContract
+
+from tests.contract.postgres_harness import PostgresHarness
+
+
+@pytest.fixture
+async def boundary(shared_database: str) -> AsyncIterator[PostgresHarness]:
+    async with PostgresStore.open(shared_database) as store:
+        connection = await asyncpg.connect(shared_database)
+        try:
+            yield PostgresHarness(store, connection)
+        finally:
+            await connection.close()
+
+
+class TestTurns(ProgramTurnContract):
+    """Protocol 1."""
+
+
+class TestEffects(ProgramEffectContract):
+    """Protocol 3 and 5."""
