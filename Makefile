@@ -18,7 +18,7 @@ export PYTHONNOUSERSITE := 1
 # Every suite starts many processes; without compiled modules each takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check setup constraints schemas clean
+.PHONY: help demo test check setup constraints schemas settings clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -43,6 +43,9 @@ constraints: setup ## resolve the pins again; those that still fit stay
 
 schemas: setup ## generate schemas/ again
 	@$(PYTHON) -m intention_kernel.contracts.schemas
+
+settings: setup ## generate docs/settings.md again
+	@$(PYTHON) scripts/document_settings.py
 
 clean: ## remove the environment, the downloads and the tools' caches; data in .intention stays
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

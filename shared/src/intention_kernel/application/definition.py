@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -21,9 +21,9 @@ class Application:
     `redact` runs on event data before any sink, outbox, trace or log; None means null; raising fails the turn.
     """
 
-    agents: tuple[Agent, ...]
+    agents: Sequence[Agent]
     ports: Mapping[str, PortFactory] = field(default_factory=dict)
-    event_sinks: tuple[EventSink, ...] = ()
+    event_sinks: Sequence[EventSink] = ()
     redact: Redact | None = None
 
     def __post_init__(self) -> None:
