@@ -47,7 +47,8 @@ def page() -> str:
 def _row(variable: Variable, processes: list[str], all_of_them: int) -> str:
     default = "required" if variable.default is None else f"`{variable.default}`" if variable.default else "empty"
     by = "all three" if len(processes) == all_of_them else ", ".join(f"`{process}`" for process in processes)
-    return f"| `{variable.name}` | {default} | {by} | {variable.description.replace("|", chr(92) + "|")} |\n"
+    description = variable.description.replace("|", "\\|")
+    return f"| `{variable.name}` | {default} | {by} | {description} |\n"
 
 
 def main() -> None:
