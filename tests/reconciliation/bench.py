@@ -158,9 +158,9 @@ async def ledger(url: str) -> AsyncIterator[Ledger]:
         await connection.close()
 
 
-def effect(resolver: Resolver, **more: Any) -> Effect:
+def effect(resolver: Resolver, effect_id: str = EFFECT_ID, **more: Any) -> Effect:
     """The effect under test."""
-    return Effect(id=EFFECT_ID, result=Charge, describe=lambda _: Summary("Charge"), resolver=resolver, **more)
+    return Effect(id=effect_id, result=Charge, describe=lambda _: Summary("Charge"), resolver=resolver, **more)
 
 
 def reconciler(

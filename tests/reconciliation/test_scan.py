@@ -138,5 +138,6 @@ async def test_settled_receipts_cost_a_scan_nothing(fresh_database: str, settled
         row = await db.connection.fetchrow(
             "select seq_scan, idx_tup_fetch from pg_stat_user_tables where relname = 'receipts'"
         )
+        assert row is not None
         assert row["seq_scan"] == 0
         assert 0 < row["idx_tup_fetch"] < 20

@@ -99,11 +99,16 @@ def _quiet(facts: AttemptFacts, terms: Terms, look: Look) -> Verdict:
 
 
 def _ended(facts: AttemptFacts, look: Look) -> datetime | None:
-    """The earliest proof that nothing is sent any more. A reconciler's retry is in no process's row: only people know."""
-    proofs = [look.workers_stopped_at]
-    if not facts.retry_unfinished:
-        proofs += [facts.returned_at, facts.died_at]
-    return min((proof for proof in proofs if proof is not None), default=None)
+    """Since when nothing is sent any more; None where nothing proves it.
+
+    The operation's own return is exact, the others are proofs that it can not be running. A reconciler's retry is in no
+    process's row: only people know that it is over.
+    """
+    if facts.retry_unfinished:
+        proofs, returned = [look.workers_stopped_at], None
+    else:
+        proofs, returned = [look.workers_stopped_at, facts.died_at], facts.returned_at
+    return returned or min((proof for proof in proofs if proof is not None), default=None)
 
 
 def _still_running(facts: AttemptFacts) -> str:

@@ -1,0 +1,135 @@
+"""The operator queue in people's words, on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from intention_kernel.contracts.json_codec import JsonValue, dumps
+from intention_kernel.contracts.receipt import Summary
+from intention_kernel.ports.operator_queue import QueueItem
+from intention_kernel.reconciliation.admissible import Admitted, Verdict
+from intention_kernel.reconciliation.queue import Shown
+
+_WORDS = {
+    "uncertain": "nobody knows yet whether it went through",
+    "contradicted": "an answer of the provider contradicts what is recorded",
+    "set_aside": "its turn was set aside: the conversation does not know",
+    "late_answer": "the provider's answer came late",
+    "applied": "decided: applied; its conversation goes on next",
+    "not_applied": "decided: not applied; its conversation goes on next",
+}
+
+
+def plain(text: str) -> str:
+    """Text from outside, without what would drive a terminal."""
+    return "".join(
+        "\ufffd" if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character for character in text
+    )
+
+
+def age(span: timedelta) -> str:
+    """A span in its largest unit, such as `3 min`."""
+    seconds = int(span.total_seconds())
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(seconds, 0)} s"
+
+
+def why(item: QueueItem) -> str:
+    """The reason of an item, in words."""
+    return _WORDS.get(item.reason, item.reason)
+
+
+def amount(summary: Summary) -> str:
+    """The amount with its currency, where there is one."""
+    return "" if summary.amount is None else f"{summary.amount} {summary.currency or ''}".strip()
+
+
+def print_items(items: Sequence[QueueItem]) -> None:
+    """A table; as wide as the terminal, and never cut where there is none."""
+    console = Console(width=None if Console().is_terminal else 240)
+    if not items:
+        console.print("nothing waits")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("RECEIPT", "AGE", "PHASE", "STATE", "TITLE", "AMOUNT", "PROVIDER", "WHY"):
+        table.add_column(name, overflow="fold", no_wrap=name == "RECEIPT")
+    for item in items:
+        title, provider = item.summary.title, item.summary.provider or ""
+        phase = item.phase if item.kind == "effect" else f"{item.kind} {item.phase}"
+        cells = (
+            item.receipt_id,
+            age(item.now - item.opened_at),
+            phase,
+            item.state,
+            title,
+            amount(item.summary),
+            provider,
+        )
+        table.add_row(*(Text(plain(cell)) for cell in (*cells, why(item))))
+    console.print(table)
+
+
+def shown_lines(shown: Shown) -> Iterator[str]:
+    """A receipt's whole story."""
+    case, receipt = shown.case, shown.case.open.receipt
+    cost = amount(receipt.summary)
+    yield f"{receipt.summary.title}{f' · {cost}' if cost else ''} · {receipt.summary.provider or 'provider not named'}"
+    yield f"receipt {receipt.receipt_id} · {receipt.effect_key}"
+    flag = " · CONTRADICTED" if receipt.contradicted else ""
+    yield f"state {receipt.state}{flag} · version {receipt.version} · attempt {receipt.attempt}"
+    yield f"thread {receipt.thread_id} · turn {receipt.turn_id} · agent {receipt.agent_id}"
+    yield f"payload {_json(receipt.payload)}"
+    if receipt.value is not None or receipt.reference is not None:
+        yield f"value {_json(receipt.value)} · reference {receipt.reference or 'none'}"
+    yield from _section("waiting turns", case.blocked_turns)
+    yield from _section(
+        "history", (f"{_time(at.at)} {at.state} (attempt {at.attempt}, {at.cause})" for at in case.transitions)
+    )
+    yield from _section(
+        "items",
+        (f"{item.settlement} {item.kind} {item.phase}: {_WORDS.get(item.reason, item.reason)}" for item in case.items),
+    )
+    yield from _section(
+        "seen", (f"{_time(seen.at)} {seen.source}: {seen.finding}: {seen.detail}" for seen in case.observations)
+    )
+    yield from _section(
+        "decided",
+        (
+            f"{_time(made.at)} {made.actor}: {made.resolution.replace('_', ' ')}: {made.reason}"
+            for made in case.decisions
+        ),
+    )
+    yield "you may decide"
+    yield f"  applied: {shown.choices.applied or 'yes'}"
+    if shown.choices.applied is None:
+        yield f"  not applied: {verdict_line(shown.choices.not_applied)}"
+        if not isinstance(shown.choices.not_applied, Admitted):
+            yield f"  not applied, once the workers are stopped: {verdict_line(shown.choices.with_workers_stopped)}"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """A verdict as a sentence."""
+    return f"{'yes' if isinstance(verdict, Admitted) else 'no'}, {verdict.reason}"
+
+
+def _section(title: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
+    listed = list(lines)
+    if listed:
+        yield title
+        yield from (f"  {line}" for line in listed)
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def _json(value: JsonValue) -> str:
+    return dumps(value).decode()
