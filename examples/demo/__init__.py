@@ -1,0 +1,1 @@
+"""`make demo`: FAN-7 through the three real processes, told as it happens."""
