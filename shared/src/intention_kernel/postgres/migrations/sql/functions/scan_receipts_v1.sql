@@ -13,8 +13,14 @@ declare
 begin
   -- Heads come before receipts (R9). One that is locked right now is in use, or another scanner's: it does not count.
   select array_agg(l.thread_id) into locked from (
+    -- As receipt_is_unattended_v1, spelt out: this runs all the time over everything that waits for people.
     select t.thread_id from receipts as r join threads as t on t.thread_id = r.thread_id
-    where (r.state in ('prepared', 'uncertain') or r.contradicted) and receipt_is_unattended_v1(r)
+    where (r.state in ('prepared', 'uncertain') or r.contradicted) and (
+      r.state = 'prepared' and (t.fence <> r.fence or t.lease_nonce is null or t.lease_until <= clock_timestamp())
+      or (r.state = 'uncertain' or r.contradicted) and not exists (
+        select from reconciliation_items as i
+        where i.thread_id = r.thread_id and i.effect_key = r.effect_key and i.settlement = r.settlements + 1
+          and i.kind = 'effect'))
     order by r.thread_id, r.effect_key limit most for no key update of t skip locked) as l;
   if locked is null then
     return query select 0, 0;
