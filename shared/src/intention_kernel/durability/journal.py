@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.ports.turn_store import Continuation, JournalEntry
@@ -11,9 +11,11 @@ from intention_kernel.ports.turn_store import Continuation, JournalEntry
 class Journal:
     """What earlier attempts recorded, to be replayed, and what this one has to append with its next prepare or end."""
 
-    def __init__(self, entries: Iterable[JournalEntry]) -> None:
+    def __init__(self, entries: Iterable[JournalEntry], stand_ins: Mapping[str, str] | None = None) -> None:
+        """`stand_ins`: effect keys that meet another key's claim when they are met (see `resumed_journal`)."""
         self._earlier = {entry.entry: entry for entry in entries}
         self._pending: list[JournalEntry] = []
+        self.stand_ins = dict(stand_ins or {})
         self.claims = frozenset(entry.effect_key for entry in self._earlier.values() if entry.kind == "claim")
 
     def find(self, entry: str) -> JournalEntry | None:
@@ -40,9 +42,16 @@ class Journal:
 
 
 def resumed_journal(continuation: Continuation, own: tuple[JournalEntry, ...]) -> Journal:
-    """A continuation replays the journal of the turn it resumes, without what that turn saw of the settled key."""
-    kept = [entry for entry in continuation.journal if not _is_superseded(entry, continuation.effect_key)]
-    return Journal([*kept, *own])
+    """A continuation replays the journal of the turn it resumes, without what that turn saw of the settled key.
+
+    A step that waited for a twin's receipt (R20) never asks for the twin's key: meeting its own key meets that one too,
+    so that a continuation can claim what was settled (R15).
+    """
+    settled_key = continuation.effect_key
+    kept = [entry for entry in continuation.journal if not _is_superseded(entry, settled_key)]
+    superseded = (entry for entry in continuation.journal if _is_superseded(entry, settled_key))
+    stand_ins = {entry.effect_key: settled_key for entry in superseded if entry.effect_key is not None}
+    return Journal([*kept, *own], stand_ins)
 
 
 def _is_superseded(entry: JournalEntry, settled_key: str) -> bool:

@@ -175,8 +175,12 @@ class DurableScope:
             return
         seen = task.result()
         if not isinstance(seen, OtherPayload):
-            self.met.add(wanted.effect_key)
+            self._meet_claim(wanted.effect_key)
             self._note(wanted, seen)
+
+    def _meet_claim(self, effect_key: str) -> None:
+        self.met.add(effect_key)
+        self.met.add(self._journal.stand_ins.get(effect_key, effect_key))
 
     def _note(self, wanted: WantedEffect, seen: Value | Unknown | NotApplied) -> None:
         key = wanted.effect_key
@@ -223,7 +227,7 @@ class DurableScope:
 
     async def _check_claims(self, effect_key: str) -> None:
         if effect_key in self._journal.claims:
-            self.met.add(effect_key)
+            self._meet_claim(effect_key)
             return
         if self.unclaimed():
             await asyncio.sleep(0)  # parallel steps start in one round of the loop: let the others claim theirs

@@ -90,10 +90,11 @@ def _fenced(head: Head | None, fence: int, revision: int) -> Fenced | None:
 
 
 def _unclaimed(tables: Tables, ask: Commit) -> tuple[str, ...]:
-    """Keys that earlier attempts of this turn, or of the turn that it resumes, prepared and this one never met (R15)."""
+    """Keys that earlier attempts prepared, and for a continuation also the settled one and its turn's (protocol R15)."""
     claims = set(tables.claims(ask.thread_id, ask.turn_id))
     if ask.continuation is not None and ask.continuation.resumed_turn_id is not None:
         claims.update(tables.claims(ask.thread_id, ask.continuation.resumed_turn_id))
+        claims.add(ask.continuation.effect_key)
     return tuple(sorted(claims.difference(ask.claimed)))
 
 
