@@ -61,7 +61,8 @@ def show_outcome(outcome: Outcome | None) -> int:
 def _show_refusal(outcome: str, reason: str, detail: str) -> None:
     document: JsonValue = {"outcome": outcome, "reason": reason, "detail": detail}
     click.echo(dumps(document))
-    click.echo(f"{outcome}: {reason}: {detail}", err=True)
+    said = detail if reason == outcome else f"{reason}: {detail}"
+    click.echo(f"{outcome}: {said}", err=True)
 
 
 @asynccontextmanager
