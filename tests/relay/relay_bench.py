@@ -15,6 +15,7 @@ from typing import Any
 
 import asyncpg
 import httpx
+import psutil
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
@@ -228,6 +229,10 @@ class RelayProcess:
         """Ask its HTTP port."""
         async with httpx.AsyncClient() as client:
             return await client.get(f"http://127.0.0.1:{port}{path}")
+
+    def is_stopped(self) -> bool:
+        """SIGSTOP has reached it."""
+        return psutil.Process(self.process.pid).status() == psutil.STATUS_STOPPED
 
     async def ended(self, seconds: float = PATIENCE_SECONDS) -> int:
         """Its exit status."""

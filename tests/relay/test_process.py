@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import socket
 import sys
 
 import pytest
 
-from tests.relay.relay_bench import Bench
+from tests.relay.relay_bench import Bench, RelayProcess, until
 
 
 async def _run(*words: str, **environment: str) -> tuple[int, str, str]:
@@ -85,3 +87,32 @@ async def test_help_lists_every_setting() -> None:
     assert code == 0
     assert "INTENTION_LEASE_SECONDS (15)" in out
     assert "INTENTION_DATABASE_URL" in out
+
+
+async def test_a_relay_whose_servers_are_away_waits_says_so_and_stops_when_told(unused_port: int) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "outbox_relay", "run",
+        env=os.environ | {
+            "INTENTION_DATABASE_URL": "postgresql://127.0.0.1:1/nothing",
+            "INTENTION_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+            "INTENTION_HTTP_PORT": str(unused_port),
+        },
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    relay = RelayProcess(process)
+    await until(lambda: any("connecting to Postgres" in line for line in relay.log), "a word about the database")
+    assert (await relay.get(unused_port, "/livez")).status_code == 200
+    answer = await relay.get(unused_port, "/readyz")
+    assert answer.status_code == 503
+    assert "connecting to Postgres" in answer.text
+    assert await relay.end() == 0
+    line = json.loads(relay.log[0])
+    assert (line["process"], line["level"]) == ("outbox-relay", "warning")
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

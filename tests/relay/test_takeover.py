@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.relay.relay_bench import Bench, after_dedupe, inversions, turns_of
+from tests.relay.relay_bench import Bench, after_dedupe, inversions, turns_of, until
 
 _FAIL_STOP = 70
 
@@ -81,7 +81,8 @@ async def test_a_relay_that_slept_past_its_lease_publishes_nothing_more(bench: B
     """R37: it lost its lease with records under way, so it ends at once instead of flushing."""
     await bench.insert(turns_of(range(80), turns=6, count=3))
     async with bench.relay("relay.after_send=stop@5") as sleeper:
-        await bench.until_leases(lambda leases: not leases and bool(sleeper.process.pid))
+        await until(sleeper.is_stopped, "the sleeper sleeps")
+        await bench.until_leases(lambda leases: not leases)
         async with bench.relay() as relay:
             await relay.ready()
             await bench.until_waiting(0)

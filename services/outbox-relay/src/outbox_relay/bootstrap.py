@@ -6,10 +6,8 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from typing import TypeVar
+from contextlib import AsyncExitStack, suppress
 
-import asyncpg
 from intention_kernel import failpoints
 from intention_kernel.clock import Clock, SystemClock
 from intention_kernel.errors import InfrastructureError
@@ -17,8 +15,9 @@ from intention_kernel.health import HealthServer
 from intention_kernel.ids import jittered_seconds, random_id
 from intention_kernel.kafka.publisher import KafkaPublisher
 from intention_kernel.postgres.outbox import PostgresOutbox
-from intention_kernel.postgres.outbox_connections import outbox_pool
+from intention_kernel.postgres.outbox_connections import require_migrated
 from intention_kernel.postgres.outbox_wakeups import listen_for_wakeups
+from intention_kernel.postgres.pool import Pool
 from intention_kernel.postgres.relay_leases import PostgresRelayLeases
 
 from outbox_relay.check import require_topics
@@ -31,11 +30,9 @@ _log = logging.getLogger(__name__)
 
 EXIT_FAIL_STOP = 70
 _RETRY_SECONDS = 0.5
-_LONGEST_STATEMENT_SECONDS = 10.0
+_PATIENCE_SECONDS = 1.0  # who asks the database here tries again by itself, and says meanwhile that it is away
 _UNREADY_AFTER_SECONDS = 10.0
 _DEAD_AFTER_SECONDS = 120.0
-
-_Reached = TypeVar("_Reached")
 
 
 def fail_stop(reason: str) -> None:
@@ -71,14 +68,16 @@ class RelayProcess:
         settings = self._settings
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._health)
-            pool = await self._reached(lambda: stack.enter_async_context(self._pool()))
+            await self._reached(lambda: require_migrated(settings.database_url))
+            pool = Pool(settings.database_url, settings.pool_size, patience_seconds=_PATIENCE_SECONDS)
+            stack.push_async_callback(pool.close)
             await self._reached(self._publisher.start)
             stack.push_async_callback(self._publisher.stop)
             await self._reached(lambda: require_topics(settings))
-            if pool is not None and not self._stop.is_set():
+            if not self._stop.is_set():
                 await self._relay(pool)
 
-    async def _relay(self, pool: asyncpg.Pool) -> None:
+    async def _relay(self, pool: Pool) -> None:
         settings = self._settings
         owner = random_id().hex
         shards = Shards(PostgresRelayLeases(pool), owner, settings.lease_seconds, self._clock, self._abort)
@@ -121,11 +120,11 @@ class RelayProcess:
         await heart.first_beat.wait()
         self._say_ready(self._health.port)
 
-    async def _reached(self, attempt: Callable[[], Awaitable[_Reached]]) -> _Reached | None:
-        """What `attempt` returns once it succeeds; None where the relay is stopped first."""
+    async def _reached(self, attempt: Callable[[], Awaitable[None]]) -> None:
+        """Try until it succeeds or the relay is stopped."""
         while not self._stop.is_set():
             try:
-                result = await attempt()
+                await attempt()
             except InfrastructureError as error:
                 if self._waiting_for != str(error):
                     _log.warning("%s", error)
@@ -133,17 +132,11 @@ class RelayProcess:
                 await self._until_stop(jittered_seconds(_RETRY_SECONDS))
             else:
                 self._waiting_for = None
-                return result
-        return None
+                return
 
     async def _until_stop(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), seconds)
-
-    def _pool(self) -> AbstractAsyncContextManager[asyncpg.Pool]:
-        # An answer that comes after half a lease comes too late for a renewal.
-        seconds = min(_LONGEST_STATEMENT_SECONDS, self._settings.lease_seconds / 2)
-        return outbox_pool(self._settings.database_url, size=self._settings.pool_size, command_seconds=seconds)
 
     def _dead(self) -> str | None:
         seconds = self._publisher.unanswered_seconds

@@ -9,11 +9,9 @@ from intention_kernel.clock import SystemClock
 from intention_kernel.errors import ConfigurationError, InfrastructureError
 from intention_kernel.kafka.publisher import KafkaPublisher
 from intention_kernel.kafka.topics import missing_topics
-from intention_kernel.postgres.outbox_connections import outbox_pool
+from intention_kernel.postgres.outbox_connections import require_migrated
 
 from outbox_relay.settings import RelaySettings
-
-_STATEMENT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,7 @@ async def require_topics(settings: RelaySettings) -> None:
 
 
 async def _database(settings: RelaySettings) -> None:
-    async with outbox_pool(settings.database_url, size=1, command_seconds=_STATEMENT_SECONDS):
-        pass
+    await require_migrated(settings.database_url)
 
 
 async def _broker(settings: RelaySettings) -> None:

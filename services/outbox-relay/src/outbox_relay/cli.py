@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from typing import NoReturn
@@ -53,9 +54,17 @@ def check_command() -> None:
 async def _run(settings: RelaySettings) -> None:
     relay = RelayProcess(settings, _say_ready)
     loop = asyncio.get_running_loop()
+    _spare_the_garbage_collector()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, relay.stop)
     await relay.run()
+
+
+def _spare_the_garbage_collector() -> None:
+    """A chunk is thousands of small objects without cycles: walking them again and again cost a tenth of the CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _say_ready(port: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -108,9 +109,10 @@ class Pipe:
             return await self._publisher.publish(rows, lambda: self._shards.may_send(numbers))
 
     def _published(self, rows: Sequence[OutboxRow], sequences: Mapping[str, int]) -> None:
+        for topic, count in Counter(row.topic for row in rows).items():
+            metrics.ROWS_PUBLISHED.labels(topic).inc(count)
+        metrics.RECORDS_PUBLISHED.inc(sum(len(row.records) for row in rows))
         for row in rows:
-            metrics.ROWS_PUBLISHED.labels(row.topic).inc()
-            metrics.RECORDS_PUBLISHED.labels(row.topic).inc(len(row.records))
             self._gap_since.pop(row.stream, None)
             if row.first_sequence is not None:
                 self._shards.remember(row.shard, row.thread_id, sequences[row.thread_id])

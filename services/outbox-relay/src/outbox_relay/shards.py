@@ -160,7 +160,8 @@ class Shards:
 
     async def _take(self, limit: int) -> None:
         started = self._clock.monotonic_seconds()
-        for number, epoch in (await self._leases.take(self._owner, limit, self._lease_seconds)).items():
+        taken = await self._leases.take(self._owner, limit, self._lease_seconds, held=self._owned.keys())
+        for number, epoch in taken.items():
             self._owned[number] = _Shard(epoch, started + self._lease_seconds)
 
     def _mark_surplus(self, surplus: int) -> None:

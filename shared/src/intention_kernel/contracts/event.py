@@ -87,8 +87,13 @@ def pack_records(records: tuple[WireRecord, ...]) -> bytes:
 
 def unpack_records(block: bytes) -> tuple[WireRecord, ...]:
     """What `pack_records` packed."""
-    rows = msgpack.unpackb(block, use_list=False)
-    return tuple(WireRecord(headers=row[0], value=row[1]) for row in rows)
+    return tuple(WireRecord(headers, value) for headers, value in unpack_pairs(block))
+
+
+def unpack_pairs(block: bytes) -> tuple[tuple[tuple[tuple[str, bytes], ...], bytes | None], ...]:
+    """What `pack_records` packed, as headers and value: for the relay, which copies many and looks at none."""
+    pairs: tuple[tuple[tuple[tuple[str, bytes], ...], bytes | None], ...] = msgpack.unpackb(block, use_list=False)
+    return pairs
 
 
 def rfc3339(at: datetime) -> str:

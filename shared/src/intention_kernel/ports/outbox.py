@@ -64,7 +64,7 @@ class Beat:
     """What a relay learns from a heartbeat.
 
     `renewed` are the shards still its own: one that is missing is lost. `live_relays` counts itself.
-    `next_expiry_seconds` is when the first lease of somebody else runs out (0: one is free now), None where all are its own.
+    `next_expiry_seconds` is when the first lease of somebody else runs out (0: one can be taken now), None where all are its own.
     """
 
     renewed: frozenset[int]
@@ -84,8 +84,13 @@ class RelayLeases(Protocol):
         """Say that `owner` lives, and renew the leases that it holds, shard to epoch."""
         ...
 
-    async def take(self, owner: str, limit: int, lease_seconds: float) -> Mapping[int, int]:
-        """At most `limit` shards that nobody holds: shard to its new epoch."""
+    async def take(
+        self, owner: str, limit: int, lease_seconds: float, *, held: Collection[int] = ()
+    ) -> Mapping[int, int]:
+        """At most `limit` shards that nobody holds: shard to its new epoch.
+
+        Those that `owner` has without being among the `held` that it knows of count as free: an answer was lost.
+        """
         ...
 
     async def release(self, owner: str, epochs: Mapping[int, int]) -> None:

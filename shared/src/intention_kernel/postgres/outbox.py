@@ -7,10 +7,12 @@ from collections.abc import Collection, Sequence
 import asyncpg
 from cramjam import DecompressionError
 
-from intention_kernel.contracts.event import unpack_records
+from intention_kernel.contracts.event import unpack_pairs
 from intention_kernel.ports.outbox import OutboxRecord, OutboxRow, Stream
-from intention_kernel.postgres.outbox_connections import statement, store_errors
+from intention_kernel.postgres.outbox_connections import store_errors
 from intention_kernel.postgres.packing import unpack
+from intention_kernel.postgres.pool import Pool
+from intention_kernel.postgres.statements import statement
 
 _FETCH = statement("relay_fetch")
 _DELETE = statement("relay_delete")
@@ -20,7 +22,7 @@ _REFUSE = statement("relay_refuse")
 class PostgresOutbox:
     """See the port; every call is one statement in autocommit."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def fetch(
@@ -28,26 +30,28 @@ class PostgresOutbox:
     ) -> Sequence[OutboxRow]:
         threads, topics = [thread for thread, _ in held], [topic for _, topic in held]
         with store_errors("reading the outbox"):
-            rows = await self._pool.fetch(_FETCH, list(shards), rows_per_shard, max_bytes, threads, topics)
+            rows = await self._pool.fetch(_FETCH, (list(shards), rows_per_shard, max_bytes, threads, topics))
         return [_row(row) for row in rows]
 
     async def delete(self, rows: Sequence[OutboxRow]) -> None:
         # In the order of the key, so that two deletes that meet wait for each other instead of blocking each other.
         ordered = sorted(rows, key=lambda row: (row.shard, row.id))
         with store_errors("deleting from the outbox"):
-            await self._pool.fetchval(
+            await self._pool.fetch(
                 _DELETE,
-                [row.shard for row in ordered],
-                [row.id for row in ordered],
-                [row.thread_id for row in ordered],
-                [row.topic for row in ordered],
-                [row.dedupe for row in ordered],
+                (
+                    [row.shard for row in ordered],
+                    [row.id for row in ordered],
+                    [row.thread_id for row in ordered],
+                    [row.topic for row in ordered],
+                    [row.dedupe for row in ordered],
+                ),
             )
 
     async def refuse(self, row: OutboxRow, reason: str) -> None:
         with store_errors("refusing an outbox row"):
-            await self._pool.execute(
-                _REFUSE, row.shard, row.id, row.thread_id, row.topic, row.dedupe, reason.replace("\0", "")
+            await self._pool.fetch(
+                _REFUSE, (row.shard, row.id, row.thread_id, row.topic, row.dedupe, reason.replace("\0", ""))
             )
 
 
@@ -73,7 +77,7 @@ def _records(block: bytes | None, value: bytes | None) -> tuple[tuple[OutboxReco
         return (), 0, "the turn that it points at is gone"
     try:
         packed = unpack(block)
-        records = tuple((record.headers, record.value) for record in unpack_records(packed))
+        records = unpack_pairs(packed)
     except (ValueError, TypeError, IndexError, DecompressionError) as error:
         return (), 0, f"its bytes cannot be read: {error}"
     return records, len(packed), None
