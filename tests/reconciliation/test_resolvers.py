@@ -186,6 +186,17 @@ async def test_an_item_is_with_one_reconciler_at_a_time(fresh_database: str) -> 
         assert await db.receipts.claim(6, 60) == ()
 
 
+async def test_a_receipt_that_cannot_be_read_stops_no_other(fresh_database: str) -> None:
+    """R13: an error of one row never stops the process."""
+    async with ledger(fresh_database) as db:
+        broken, whole = await db.uncertain("broken"), await db.uncertain("whole")
+        await db.connection.execute("update receipts set payload = '\\x00ff' where receipt_id = $1", broken)
+        counts = await reconciler(db.receipts, effect(says(FOUND))).run_once()
+        assert (counts.settled, (await db.receipt(whole))["state"]) == (1, "completed")
+        [item] = [line for line in await db.all("reconciliation_items") if line["thread_id"] == "broken"]
+        assert "cannot be read" in item["reason"]
+
+
 async def test_after_many_looks_in_vain_the_item_asks_for_a_person_and_is_looked_at_all_the_same(
     fresh_database: str,
 ) -> None:

@@ -45,7 +45,7 @@ def queue() -> None:
 @click.option("--limit", default=200, show_default=True, type=click.IntRange(1, 10_000))
 @click.option("-o", "output", default="table", type=click.Choice(["table", "json", "jsonl", "ids"]), show_default=True)
 def ls(*, with_done: bool, limit: int, output: str) -> None:
-    """List the queue, oldest first."""
+    """List the queue: contradicted receipts on top, then the oldest first."""
     phases = _ALL_PHASES if with_done else operations.UNFINISHED
     items = _run(lambda store, _: operations.list_items(store, phases=phases, limit=limit))
     if output == "table":

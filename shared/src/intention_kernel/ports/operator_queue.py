@@ -109,7 +109,7 @@ class OperatorQueue(Protocol):
     """Every call raises InfrastructureError where the store cannot answer."""
 
     async def items(self, phases: Sequence[Phase], limit: int) -> tuple[QueueItem, ...]:
-        """The oldest first."""
+        """Contradicted receipts on top, then the oldest first."""
         ...
 
     async def case(self, receipt_id: str) -> ReceiptCase | None:

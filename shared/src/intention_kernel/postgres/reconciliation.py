@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 import asyncpg
+from cramjam import DecompressionError
 
+from intention_kernel.errors import JsonError
 from intention_kernel.ports.operator_queue import Phase, QueueItem, ReceiptCase
 from intention_kernel.ports.receipt_ledger import (
     Cared,
@@ -51,7 +53,15 @@ class PostgresReceipts:
         return Scanned(row["uncertain"], row["opened"])
 
     async def claim(self, limit: int, hold_seconds: float) -> tuple[OpenReceipt, ...]:
-        return tuple(rows.open_receipt(row) for row in await self._fetch("reconciler_claim", limit, hold_seconds))
+        """One that cannot be read stops none of the others: its item says so (protocol R13)."""
+        readable = []
+        for row in await self._fetch("reconciler_claim", limit, hold_seconds):
+            try:
+                readable.append(rows.open_receipt(row))
+            except (JsonError, ValueError, DecompressionError) as error:
+                item = (row["thread_id"], row["effect_key"], row["settlement"])
+                await self._postpone(item, f"needs a person: the stored receipt cannot be read: {error}", None)
+        return tuple(readable)
 
     async def observe(self, observation: Observation) -> None:
         await self._fetch(
@@ -69,7 +79,7 @@ class PostgresReceipts:
         )
 
     async def postpone(self, due: OpenReceipt, reason: str, seconds: float | None) -> None:
-        await self._fetch("reconciler_postpone", *_item(due), clean(reason)[:_LONGEST_REASON], seconds)
+        await self._postpone((due.receipt.thread_id, due.receipt.effect_key, due.settlement), reason, seconds)
 
     async def settle(self, settlement: Settlement) -> SettleAnswer:
         [row] = await self._fetch(
@@ -164,6 +174,9 @@ class PostgresReceipts:
             "reconciler_state_stopped", receipt.thread_id, receipt.effect_key, clean(actor), rows.raw(detail)
         )
 
+    async def _postpone(self, item: tuple[str, str, int], reason: str, seconds: float | None) -> None:
+        await self._fetch("reconciler_postpone", *item, clean(reason)[:_LONGEST_REASON], seconds)
+
     async def _fetch(self, name: str, *parameters: object) -> list[asyncpg.Record]:
         try:
             return await self._pool.fetch(statement(name), parameters)
@@ -203,7 +216,3 @@ async def _check_schema(database_url: str) -> None:
             await connection.close()
     except DRIVER_ERRORS as error:
         raise unanswered(error) from error
-
-
-def _item(due: OpenReceipt) -> tuple[str, str, int]:
-    return due.receipt.thread_id, due.receipt.effect_key, due.settlement

@@ -105,7 +105,7 @@ ResolveAnswer = Resolved | NotFound | VersionChanged | Refused | Invalid
 async def list_items(
     queue: OperatorQueue, *, phases: Sequence[Phase] = UNFINISHED, limit: int = 200
 ) -> tuple[QueueItem, ...]:
-    """The oldest items of these phases first."""
+    """The items of these phases: contradicted receipts on top, then the oldest first."""
     return await queue.items(phases, limit)
 
 
