@@ -19,6 +19,7 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Numeric,
+    PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Text,
@@ -45,7 +46,15 @@ def _column(
     """`default` is SQL; `numbered` says that the database counts."""
     generated = (Identity(always=True),) if numbered else ()
     server_default = None if default is None else text(default)
-    return Column(name, kind, *generated, primary_key=key, nullable=nullable, server_default=server_default)
+    return Column(
+        name,
+        kind,
+        *generated,
+        primary_key=key,
+        nullable=nullable,
+        server_default=server_default,
+        autoincrement=numbered,
+    )
 
 
 installation = Table(
@@ -183,8 +192,8 @@ blocked_steps = Table(
 outbox = Table(
     "outbox",
     METADATA,
-    _column("shard", SmallInteger, key=True),
-    _column("id", BigInteger, numbered=True, key=True),
+    _column("shard", SmallInteger),
+    _column("id", BigInteger, numbered=True),
     _column("thread_id", ID),
     _column("topic", Text),
     _column("dedupe", ID),
@@ -195,6 +204,7 @@ outbox = Table(
     _column("value", LargeBinary, nullable=True),
     _column("created_at", TIME, default="clock_timestamp()"),
     UniqueConstraint("thread_id", "topic", "dedupe", name="outbox_thread_topic_dedupe_uq"),
+    PrimaryKeyConstraint("shard", "id"),
 )
 
 outbox_refused = Table(
@@ -255,10 +265,10 @@ reconciliation_items = Table(
 observations = Table(
     "observations",
     METADATA,
-    _column("thread_id", ID, key=True),
-    _column("effect_key", ID, key=True),
+    _column("thread_id", ID),
+    _column("effect_key", ID),
     _column("settlement", Integer),
-    _column("id", BigInteger, numbered=True, key=True),
+    _column("id", BigInteger, numbered=True),
     _column("receipt_version", BigInteger),
     _column("source", Text),
     _column("finding", Text),
@@ -267,6 +277,7 @@ observations = Table(
     _column("reference", Text, nullable=True),
     _column("started_at", TIME),
     _column("at", TIME, default="clock_timestamp()"),
+    PrimaryKeyConstraint("thread_id", "effect_key", "id"),
 )
 
 decisions = Table(

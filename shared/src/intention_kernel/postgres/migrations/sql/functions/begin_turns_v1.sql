@@ -20,7 +20,7 @@ declare
   locked text[];
 begin
   insert into threads (thread_id) select th from unnest(thread_ids) as w (th)
-  where not exists (select from threads as t where t.thread_id = th) order by th collate "C" on conflict do nothing;
+  where (select true from threads as t where t.thread_id = th) is null order by th collate "C" on conflict do nothing;
   locked := lock_heads_v1(thread_ids, wait);
   -- A statement of its own, so that it sees what those did whom the locks waited for (R2).
   return query
@@ -40,7 +40,11 @@ begin
     from asked as a
     left join threads as t on t.thread_id = a.th and a.th = any (locked)
     left join turns as u on u.thread_id = a.th and u.turn_id = a.tu
-    left join set_aside_turns as s on s.thread_id = a.th and s.turn_id = a.tu and s.state = 'open'
+    left join lateral (
+      -- as a join it would be planned, on an empty table, to read the whole index
+      select o.digest, o.reason from set_aside_turns as o
+      where o.thread_id = a.th and o.turn_id = a.tu and o.state = 'open' limit 1
+    ) as s on true
   ), decided as (
     select s.*, case
       when not s.is_locked then 'contended'

@@ -8,6 +8,8 @@
 -- Returns one row each: its ordinal and committed (also: mine already) | replayed | fenced | resequence | unclaimed |
 --   contended; the revision; the sequence to number from; the stored result where replayed; the unclaimed keys.
 -- Indexes: the keys of threads, turns, turn_journal, blocked_steps, receipts; receipts_open_idx.
+-- A subquery that asks whether a row is there is a scalar one throughout: as exists() it may be planned as a hash of the whole
+-- table, and that plan would stay.
 create function commit_turns_v1(
   thread_ids text[], turn_ids text[], digests bytea[], fences bigint[], revisions bigint[], sequences bigint[],
   agent_ids text[], tenant_ids text[], fingerprints text[], schema_revisions integer[], checkpoints bytea[],
@@ -56,9 +58,9 @@ begin
       when t.next_sequence <> a.seq then 'resequence'
       when wanted_ids is not null and exists (
         select from unnest(wanted_threads, wanted_ids) as w (th, rid) where w.th = a.th and w.rid <> all (held)) then 'contended'
-      when exists (
-        select from turn_journal as j where j.thread_id = a.th and j.turn_id in (a.tu, a.resumed) and j.kind = 'claim'
-          and j.effect_key <> all (string_to_array(a.claimed, chr(31)))
+      when (
+        select true from turn_journal as j where j.thread_id = a.th and j.turn_id in (a.tu, a.resumed) and j.kind = 'claim'
+          and j.effect_key <> all (string_to_array(a.claimed, chr(31))) limit 1
       ) or (a.resumed is not null and a.settled_key <> all (string_to_array(a.claimed, chr(31)))) then 'unclaimed'
       else 'write' end as verdict
     from unnest(thread_ids, turn_ids, digests, fences, revisions, sequences, settled_keys, resumed_turns, claims)
@@ -108,9 +110,9 @@ begin
              e.ky, e.outcome, e.digest, e.body, request_times[e.ord]
       from unnest(entry_ords, entries, entry_kinds, entry_keys, entry_outcomes, entry_digests, entry_bodies) with ordinality
         as e (ord, entry, kind, ky, outcome, digest, body, place)
-      where verdicts[e.ord] = 'write' and exists (
-        select from blocked_steps as b
-        where b.thread_id = thread_ids[e.ord] and b.turn_id = coalesce(resumed_turns[e.ord], turn_ids[e.ord]))
+      where verdicts[e.ord] = 'write' and (
+        select true from blocked_steps as b
+        where b.thread_id = thread_ids[e.ord] and b.turn_id = coalesce(resumed_turns[e.ord], turn_ids[e.ord]) limit 1)
       order by e.ord, e.entry, e.place desc
       on conflict (thread_id, turn_id, entry) do update set kind = excluded.kind, effect_key = excluded.effect_key,
         outcome = excluded.outcome, request_digest = excluded.request_digest, body = excluded.body;
@@ -120,7 +122,7 @@ begin
     delete from turn_journal as j
     using unnest(thread_ids, turn_ids) with ordinality as a (th, tu, ord)
     where verdicts[a.ord] = 'write' and j.thread_id = a.th and j.turn_id = a.tu
-      and not exists (select from blocked_steps as b where b.thread_id = a.th and b.turn_id = a.tu);
+      and (select true from blocked_steps as b where b.thread_id = a.th and b.turn_id = a.tu limit 1) is null;
   end if;
 
   return query

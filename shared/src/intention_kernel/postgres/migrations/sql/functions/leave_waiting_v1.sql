@@ -47,5 +47,5 @@ begin
 
   -- The item of a continuation that has run, and asked for no other, is done (R31).
   update reconciliation_items as i set phase = 'done', closed_at = clock_timestamp()
-  where i.thread_id = thread and i.effect_key = settled_key and i.kind = 'effect' and i.turn_id = turn and i.phase = 'decided';
+  where i.thread_id = thread and i.effect_key = settled_key and i.kind = 'effect' and i.turn_id = turn;
 end $$;

@@ -45,7 +45,7 @@ begin
     into verdicts, was_attempts, was_versions, known_values, open_ids, open_keys
   from (
     select case
-        when (a.th <> all (locked) and exists (select from threads as h where h.thread_id = a.th))
+        when (a.th <> all (locked) and (select true from threads as h where h.thread_id = a.th))
           or (r.receipt_id is not null and r.receipt_id <> all (held)) then 'contended'
         when a.th <> all (alive) then 'fenced'
         when r.fingerprint <> a.fp then 'taken'

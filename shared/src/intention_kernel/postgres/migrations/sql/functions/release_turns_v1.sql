@@ -19,7 +19,7 @@ begin
     returning a.ord
   )
   select a.ord, case when exists (select from released as r where r.ord = a.ord) then 'released'
-                     when a.th <> all (locked) and exists (select from threads as t where t.thread_id = a.th)
+                     when a.th <> all (locked) and (select true from threads as t where t.thread_id = a.th)
                        then 'contended'
                      else 'fenced' end
   from asked as a;
