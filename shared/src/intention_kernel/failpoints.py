@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from dataclasses import dataclass, field
 
@@ -36,6 +37,9 @@ FAILPOINTS: dict[str, str] = {
     "provider.after_commit": "an example's outside world has committed and not replied",
 }
 """Every failpoint of the three processes and what is true there. `intention failpoints` prints it."""
+
+
+_ACTION = re.compile(r"(?:(?P<verb>kill|stop|error)|sleep:(?P<seconds>\d+(?:\.\d+)?))(?:@(?P<nth>[1-9]\d*))?")
 
 
 @dataclass(slots=True)
@@ -76,16 +80,15 @@ def _parse(setting: str) -> dict[str, _Armed]:
     problems: list[str] = []
     for entry in filter(None, (part.strip() for part in setting.split(","))):
         name, _, rest = entry.partition("=")
-        action, _, nth = rest.partition("@")
-        verb, _, seconds = action.partition(":")
+        action = _ACTION.fullmatch(rest)
         if name not in FAILPOINTS:
             problems.append(f"INTENTION_FAILPOINTS: unknown failpoint {name!r}; `intention failpoints` lists them")
-        elif verb not in {"kill", "stop", "error", "sleep"} or (verb == "sleep") != bool(seconds):
-            problems.append(f"INTENTION_FAILPOINTS: {entry!r}: the action is kill, stop, error or sleep:SECONDS")
-        elif nth and not nth.isdigit():
-            problems.append(f"INTENTION_FAILPOINTS: {entry!r}: what follows @ is a number")
+        elif action is None:
+            problems.append(
+                f"INTENTION_FAILPOINTS: {entry!r}: say NAME=kill|stop|error|sleep:SECONDS, @N for the Nth pass"
+            )
         else:
-            armed[name] = _Armed(verb, float(seconds or 0), int(nth or 1))
+            armed[name] = _Armed(action["verb"] or "sleep", float(action["seconds"] or 0), int(action["nth"] or 1))
     if problems:
         raise ConfigurationError(*problems)
     return armed

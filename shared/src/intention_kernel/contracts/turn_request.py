@@ -94,7 +94,7 @@ class TurnRequest(WireModel):
     tenant_id: Identifier | None = None
     input: TurnInput | None = None
     host_context: JsonObject = Field(default_factory=dict)
-    deadline_seconds: Annotated[float, Field(gt=0, le=MAX_DEADLINE_SECONDS, strict=False)] | None = None
+    deadline_seconds: Annotated[float, Field(gt=0, le=MAX_DEADLINE_SECONDS)] | None = None
     correlation_id: Identifier | None = None
     trigger: Annotated[UserTrigger | ReconciliationTrigger, Field(discriminator="kind")] = UserTrigger()
 
