@@ -39,8 +39,15 @@ async def test_a_sleeping_failpoint_lets_the_loop_go_on() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["nobody=kill", "runner.after_begin=explode", "runner.after_begin=sleep", "runner.after_begin=sleep:x"]
-    + ["runner.after_begin=kill@x", "runner.after_begin=kill@0", "runner.after_begin"],
+    [
+        "nobody=kill",
+        "runner.after_begin=explode",
+        "runner.after_begin=sleep",
+        "runner.after_begin=sleep:x",
+        "runner.after_begin=kill@x",
+        "runner.after_begin=kill@0",
+        "runner.after_begin",
+    ],
 )
 def test_a_setting_that_means_nothing_is_refused(setting: str) -> None:
     with pytest.raises(ConfigurationError, match="INTENTION_FAILPOINTS"):
