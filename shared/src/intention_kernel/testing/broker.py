@@ -16,6 +16,8 @@ from intention_kernel.kafka.partitioner import partition_for
 from intention_kernel.kafka.topics import partition_counts
 
 LARGEST_RECORD_BYTES = 4 << 20
+"""Before compression: a compressed record may be larger than what brokers take of an uncompressed one."""
+
 _READ_WAIT_MS = 200
 _EMPTY_READS = 50
 
@@ -169,7 +171,7 @@ async def open_broker(bootstrap: str) -> AsyncIterator[Broker]:
     """Connected clients, closed at the end."""
     servers = list(parse_bootstrap_servers(bootstrap))
     producer: _Producer = AIOKafkaProducer(  # type: ignore[no-untyped-call]  # the driver is half typed
-        bootstrap_servers=servers, max_request_size=LARGEST_RECORD_BYTES
+        bootstrap_servers=servers, max_request_size=LARGEST_RECORD_BYTES, compression_type="gzip"
     )
     consumer: _Consumer = AIOKafkaConsumer(  # type: ignore[no-untyped-call]
         bootstrap_servers=servers, enable_auto_commit=False, fetch_max_wait_ms=50
