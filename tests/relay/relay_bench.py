@@ -204,7 +204,10 @@ class Bench:
         try:
             yield relay
         finally:
-            await relay.end()
+            try:
+                await relay.end()
+            finally:
+                print(*relay.log, sep="")  # pytest shows it where the test fails
 
 
 class RelayProcess:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import UTC, datetime
 
@@ -59,6 +60,17 @@ async def test_a_shard_in_use_is_given_back_only_when_it_is_left(pool: Pool) -> 
     await first.shards.give_back()
     await second.shards.beat()
     assert len(first.shards.owned) == len(second.shards.owned) == _SHARDS // 2
+
+
+async def test_two_that_give_back_at_once_do_not_meet(pool: Pool) -> None:
+    first, second = Member(pool, "a"), Member(pool, "b")
+    await first.shards.beat()
+    first.shards.use(range(_SHARDS))
+    await second.shards.beat()
+    await first.shards.beat()
+    first.shards.leave(range(_SHARDS))
+    await asyncio.gather(*(first.shards.give_back() for _ in range(4)))
+    assert len(first.shards.owned) == _SHARDS // 2
 
 
 async def test_every_owner_of_a_shard_has_an_epoch_of_its_own(pool: Pool) -> None:

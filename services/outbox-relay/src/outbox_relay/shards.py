@@ -121,8 +121,8 @@ class Shards:
 
     async def give_back(self) -> None:
         """Release what is beyond the fair share and not in use."""
-        idle = [number for number, shard in self._owned.items() if shard.leaving and number not in self._in_use]
-        for number in idle:
+        # Taken out one by one: whoever else gives back while a release is under way finds only what is left.
+        while (number := self._surplus()) is not None:
             shard = self._owned.pop(number)
             await self._leases.release(self._owner, {number: shard.epoch})
 
@@ -163,6 +163,10 @@ class Shards:
         taken = await self._leases.take(self._owner, limit, self._lease_seconds, held=self._owned.keys())
         for number, epoch in taken.items():
             self._owned[number] = _Shard(epoch, started + self._lease_seconds)
+
+    def _surplus(self) -> int | None:
+        leaving = (number for number, shard in self._owned.items() if shard.leaving and number not in self._in_use)
+        return next(leaving, None)
 
     def _mark_surplus(self, surplus: int) -> None:
         for position, number in enumerate(sorted(self._owned, reverse=True)):
