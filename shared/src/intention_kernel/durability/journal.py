@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.ports.turn_store import Continuation, JournalEntry
@@ -11,16 +11,36 @@ from intention_kernel.ports.turn_store import Continuation, JournalEntry
 class Journal:
     """What earlier attempts recorded, to be replayed, and what this one has to append with its next prepare or end."""
 
-    def __init__(self, entries: Iterable[JournalEntry], stand_ins: Mapping[str, str] | None = None) -> None:
-        """`stand_ins`: effect keys that meet another key's claim when they are met (see `resumed_journal`)."""
-        self._earlier = {entry.entry: entry for entry in entries}
+    def __init__(
+        self,
+        entries: Iterable[JournalEntry],
+        stand_ins: Mapping[str, str] | None = None,
+        resumed: Iterable[JournalEntry] = (),
+        settled_key: str | None = None,
+    ) -> None:
+        """`entries` are this turn's own; of a continuation, `resumed` are those of the turn that it resumes.
+
+        `stand_ins`: effect keys that meet another key's claim when they are met (see `resumed_journal`).
+        """
+        own = {entry.entry: entry for entry in entries}
+        self._own = frozenset(own)
+        self._earlier = {entry.entry: entry for entry in resumed} | own
         self._pending: list[JournalEntry] = []
+        self._settled_key = settled_key
         self.stand_ins = dict(stand_ins or {})
         self.claims = frozenset(entry.effect_key for entry in self._earlier.values() if entry.kind == "claim")
 
     def find(self, entry: str) -> JournalEntry | None:
         """What an earlier attempt recorded under that identity."""
         return self._earlier.get(entry)
+
+    def binds(self, entry: str, met: Collection[str]) -> bool:
+        """Whether another request under that identity is a divergence (R8), once these keys were met.
+
+        What a resumed turn recorded after it saw the settled key may follow from an outcome that the settlement replaced:
+        such a request is another one now, and is made.
+        """
+        return entry in self._own or self._settled_key not in met
 
     def append(self, entry: JournalEntry) -> None:
         """Keep an entry for the next transaction of this attempt."""
@@ -51,7 +71,7 @@ def resumed_journal(continuation: Continuation, own: tuple[JournalEntry, ...]) -
     kept = [entry for entry in continuation.journal if not _is_superseded(entry, settled_key)]
     superseded = (entry for entry in continuation.journal if _is_superseded(entry, settled_key))
     stand_ins = {entry.effect_key: settled_key for entry in superseded if entry.effect_key is not None}
-    return Journal([*kept, *own], stand_ins)
+    return Journal(own, stand_ins, kept, settled_key)
 
 
 def _is_superseded(entry: JournalEntry, settled_key: str) -> bool:

@@ -110,16 +110,16 @@ class DurableScope:
         entry_name = recorded_name(name, self._recorded[name])
         request_digest = digest(request)
         entry = self._journal.find(entry_name)
-        if entry is not None:
-            if entry.request_digest != request_digest:
-                raise self._break(
-                    TurnHeldError(
-                        f"journal entry {entry_name}",
-                        expected=f"request {entry.request_digest.hex()}",
-                        found=f"request {request_digest.hex()}",
-                    )
-                )
+        if entry is not None and entry.request_digest == request_digest:
             return loads(entry.body)
+        if entry is not None and self._journal.binds(entry_name, self.met):
+            raise self._break(
+                TurnHeldError(
+                    f"journal entry {entry_name}",
+                    expected=f"request {entry.request_digest.hex()}",
+                    found=f"request {request_digest.hex()}",
+                )
+            )
         result = await operation()
         check(result)
         self._journal.append(recorded_entry(entry_name, request_digest, result))

@@ -615,6 +615,49 @@ class ProgramEffectContract:
         assert isinstance(held, BeginAgain)
         assert held.why == "held"
 
+    async def test_a_continuation_asks_its_model_again_with_what_was_settled(self, boundary: BoundaryHarness) -> None:
+        """R16: what was recorded after an unknown outcome does not hold the continuation that knows it; a retry is held."""
+        provider = Provider()
+        provider.lose_reply("charge:order-1")
+        asked: list[JsonValue] = []
+        doubt: list[str] = []
+
+        async def program(context: TurnContext) -> TurnResult:
+            try:
+                result = await context.run_effect("order-1", provider.write, payload={}, effect="charge")
+                seen: JsonValue = {"value": result.value, "doubt": list(doubt)}
+            except EffectUncertainError:
+                seen = "unknown"
+
+            async def model() -> JsonValue:
+                asked.append(seen)
+                return f"the charge: {seen}"
+
+            text = await context.recorded("next", seen, model)
+            if seen != "unknown":
+                await context.run_effect("order-1", provider.write, payload={}, effect="notify")
+            return TurnResult(Response(str(text)), status="blocked" if seen == "unknown" else "completed")
+
+        conversation = Conversation(boundary, talking(program))
+        assert result_of(await conversation.send("go", "t1"))["status"] == "blocked"
+        await settle(boundary, conversation.thread_id, "charge:order-1", "completed", b'{"found":1}')
+        known: JsonValue = {"value": {"found": 1}, "doubt": []}
+        conversation.store = _DyingStore(conversation.boundary.store)  # type: ignore[assignment]  # delegates the rest
+        with pytest.raises(InfrastructureError):
+            await conversation.deliver_continuations()
+        conversation.store = None
+        assert asked == ["unknown", known]
+        await conversation.boundary.expire_lease(conversation.thread_id)
+        (row,) = [row for row in await boundary.outbox(conversation.thread_id) if row.topic == "turns.requests"]
+        request = row.records[0].value or b""
+        doubt.append("a request that is not the one of the attempt before")
+        held = await conversation.deliver(conversation.delivery(request))
+        assert isinstance(held, BeginAgain)
+        assert held.why == "held"
+        doubt.clear()
+        assert isinstance(await conversation.deliver(conversation.delivery(request)), TurnCommitted)
+        assert asked == ["unknown", known]
+
     async def test_proof_that_nothing_was_written_permits_the_next_attempt(self, boundary: BoundaryHarness) -> None:
         provider = Provider()
         provider.errors["charge:order-1"] = [EffectNotAppliedError("no funds")]
