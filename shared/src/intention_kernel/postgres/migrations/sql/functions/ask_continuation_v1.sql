@@ -16,6 +16,7 @@ begin
   values (thread, effect, settlement_number, 'decided', 'late_answer', issue_number, continuation)
   on conflict (thread_id, effect_key, settlement, kind) do update
     set phase = 'decided', closed_at = null, next_look_at = clock_timestamp(),
+        looks = case when reconciliation_items.issue < excluded.issue then 0 else reconciliation_items.looks end,
         issue = excluded.issue, turn_id = excluded.turn_id
     where reconciliation_items.issue <= excluded.issue;
   request := json_strip_nulls(json_build_object(
