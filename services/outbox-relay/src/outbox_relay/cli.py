@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import sys
 from typing import NoReturn
@@ -16,6 +17,8 @@ from intention_kernel.telemetry import configure_logging
 from outbox_relay.bootstrap import RelayProcess
 from outbox_relay.check import check
 from outbox_relay.settings import RelaySettings
+
+_log = logging.getLogger(__name__)
 
 EXIT_CONFIGURATION = 2
 EXIT_UNWELL = 10
@@ -34,6 +37,9 @@ def run_command() -> None:
         asyncio.run(_run(load(RelaySettings)))
     except ConfigurationError as error:
         _give_up(error)
+    except Exception:  # noqa: BLE001  # the last word belongs into the log, too
+        _log.exception("ended by a defect")
+        sys.exit(1)
 
 
 @main.command("check")
