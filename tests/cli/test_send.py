@@ -9,6 +9,8 @@ from typing import Any
 
 import asyncpg
 import pytest
+from intention_kernel.client import Client, Committed, Failed
+from intention_kernel.client.reader import Place, TopicReader, open_reader
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest, encode_turn_request
 from intention_kernel.kafka.partitioner import partition_for
@@ -18,7 +20,7 @@ from tests.cli.invoking import Said, environment, intention_beside
 from tests.cli.topics import PARTITIONS, Stage, completed, stage
 from tests.support.servers import SharedServers
 
-THREAD, TURN = "thread-ä", "turn-1"
+THREAD, TURN = "thread-ä1", "turn-1"
 FAILED: dict[str, JsonValue] = {"reason": "attempts_used_up", "detail": "boom", "attempts": 5, "receipts": []}
 
 Answer = Callable[[Stage, Any], Awaitable[None]]
@@ -153,6 +155,31 @@ async def test_a_failed_turn_is_told_with_its_reason(played: Stage) -> None:
     said = await _waited(played, answer)
     assert (said.code, loads(said.lines[1])) == (1, FAILED)
     assert "attempts_used_up" in said.err
+
+
+async def test_the_wait_begins_before_the_request_is_sent(played: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an answer could come between the two and never be seen."""
+    ends = TopicReader.ends
+    requests = [Place(played.topics.requests, partition) for partition in range(PARTITIONS)]
+    sent_before: list[int] = []
+
+    async def watched(reader: TopicReader) -> dict[Place, int]:
+        async with open_reader(played.bootstrap, requests) as other:
+            sent_before.append(sum((await ends(other)).values()))
+        return await ends(reader)
+
+    monkeypatch.setattr(TopicReader, "ends", watched)
+    async with Client(played.bootstrap, played.prefix) as client, client.sending(_request()) as waiting:
+        await played.event(THREAD, TURN, 1, "turn.completed", completed())
+        assert await waiting.outcome(30) == Committed(completed())
+    assert sent_before == [0]
+
+
+async def test_an_outcome_can_be_looked_up_later(played: Stage) -> None:
+    await played.event(THREAD, TURN, 1, "turn.failed", FAILED)
+    async with Client(played.bootstrap, played.prefix) as client:
+        assert await client.outcome(THREAD, TURN, 30) == Failed(FAILED)
+        assert await client.outcome(THREAD, "another", 0.2) is None
 
 
 async def _nothing(_: Stage, __: Any) -> None:
