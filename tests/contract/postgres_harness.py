@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import asyncpg
@@ -145,6 +147,17 @@ class PostgresHarness:
 
     async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         return [dict(row) for row in await self._connection.fetch(sql, *parameters)]
+
+
+@asynccontextmanager
+async def open_boundary(database_url: str) -> AsyncIterator[PostgresHarness]:
+    """A store on that database and the connection beside it, closed at the end."""
+    async with PostgresStore.open(database_url) as store:
+        connection = await asyncpg.connect(database_url)
+        try:
+            yield PostgresHarness(store, connection)
+        finally:
+            await connection.close()
 
 
 def unpacked(stored: bytes | None) -> bytes | None:

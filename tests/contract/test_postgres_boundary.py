@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
-from intention_kernel.ids import random_id
-from intention_kernel.postgres.store import PostgresStore
 from intention_kernel.testing.boundary_contract import (
     ContinuationContract,
     EffectStoreContract,
@@ -19,26 +15,13 @@ from intention_kernel.testing.boundary_contract import (
     ValueContract,
 )
 
-from tests.contract.postgres_harness import PostgresHarness
-from tests.support.servers import SharedServers, create_database, drop_database
-
-
-@pytest.fixture(scope="module")
-def database(servers: SharedServers) -> Iterator[str]:
-    """One database for all suites: every test has threads of its own."""
-    name = f"contract_{random_id().hex[:16]}"
-    yield asyncio.run(create_database(servers, name, template=servers.template))
-    asyncio.run(drop_database(servers, name))
+from tests.contract.postgres_harness import PostgresHarness, open_boundary
 
 
 @pytest.fixture
-async def boundary(database: str) -> AsyncIterator[PostgresHarness]:
-    async with PostgresStore.open(database) as store:
-        connection = await asyncpg.connect(database)
-        try:
-            yield PostgresHarness(store, connection)
-        finally:
-            await connection.close()
+async def boundary(shared_database: str) -> AsyncIterator[PostgresHarness]:
+    async with open_boundary(shared_database) as opened:
+        yield opened
 
 
 class TestTurns(TurnStoreContract):
