@@ -121,3 +121,11 @@ async def test_a_call_that_fails_as_a_whole_fails_every_row_and_the_next_call_wo
         with pytest.raises(ConnectionError):
             await row
     assert await coalescer.submit("c", "c") == "c"
+
+
+async def test_a_call_that_answers_too_few_rows_leaves_nobody_waiting() -> None:
+    async def call(rows: Sequence[str]) -> Sequence[str | Exception]:
+        return rows[1:]
+
+    with pytest.raises(RuntimeError, match="0 answers to 1 rows"):
+        await Coalescer(call).submit("row", "thread")

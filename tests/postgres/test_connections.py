@@ -184,3 +184,19 @@ async def test_text_from_outside_is_stored_whatever_it_holds(
     await connection.execute("update threads set lease_until = '-infinity' where thread_id = $1", thread)
     again = await begun(store, thread, "turn-1")
     assert name in again.journal
+
+
+async def test_all_calls_can_be_made_at_once(store: PostgresStore, connection: asyncpg.Connection) -> None:
+    """Each connection runs one statement at a time, whoever asks."""
+    threads = [new_thread() for _ in range(20)]
+    attempts = await asyncio.gather(*(begun(store, thread, "turn-1") for thread in threads))
+    pairs = list(zip(threads, attempts, strict=True))
+    await asyncio.gather(
+        *(store.renew(thread, attempt.fence, 30.0) for thread, attempt in pairs[:10]),
+        *(store.release(thread, attempt.fence, count_attempt=False) for thread, attempt in pairs[10:]),
+        *(store.begin(begin_of(new_thread(), "turn-1")) for _ in range(10)),
+        *(store.held_receipts(thread, "turn-1") for thread in threads),
+        *(store.reject(rejection_of(origin_of(n))) for n in range(10)),
+    )
+    leased = "select count(*) from threads where thread_id = any ($1) and lease_nonce is not null"
+    assert await connection.fetchval(leased, threads) == 10

@@ -185,7 +185,7 @@ async def test_a_repeated_begin_gets_the_same_lease_while_it_lives_and_a_new_fen
 async def test_a_settlement_that_overtakes_the_blocked_commit_finds_it_waiting(
     store: PostgresStore, connection: asyncpg.Connection
 ) -> None:
-    """R29: the late answer comes while the turn is about to commit as blocked; the commit itself asks for the continuation."""
+    """R29: the late answer comes before the turn commits as blocked; the commit itself asks for the continuation."""
     thread = new_thread()
     attempt = await begun(store, thread, "turn-1")
     ask = await prepared(store, thread, "turn-1", attempt.fence)

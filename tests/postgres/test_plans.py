@@ -33,8 +33,8 @@ insert into threads (thread_id) select 'filler-' || n from generate_series(1, 30
 insert into turns (thread_id, turn_id, revision, status, digest, request, requested_at_ms, result, first_sequence,
                    event_count, events, fence)
 select 'filler-' || n, 'turn', 1, 'completed', '', '', 0, '', 1, 0, '', 1 from generate_series(1, 3000) as n;
-insert into receipts (thread_id, effect_key, receipt_id, effect_id, turn_id, agent_id, state, attempt, attempt_id, fence,
-                      fingerprint, payload, host_context, title, deduplicates, call_deadline, instance, boot, cause)
+insert into receipts (thread_id, effect_key, receipt_id, effect_id, turn_id, agent_id, state, attempt, attempt_id,
+                      fence, fingerprint, payload, host_context, title, deduplicates, call_deadline, instance, boot, cause)
 select 'filler-' || n, 'key', n::text, 'effect', 'turn', 'agent', 'prepared', 1, gen_random_uuid(), 1, '', '', '', '',
        false, now(), '', gen_random_uuid(), 'filler' from generate_series(1, 3000) as n;
 update receipts set state = 'completed', value = '', version = 2 where thread_id like 'filler%';

@@ -21,7 +21,8 @@ class Boundary(Generic[Row, Answer]):
 
     `columns` makes its parameters; a last one, which says whether to wait for locks, is added. `read` makes a row's
     answer; None means that the row is locked elsewhere: it is tried again alone, waiting, on another connection, so
-    that it stalls nobody (R9). Data that is refused fails its own row only (R11), as does an exception that `read` returns.
+    that it stalls nobody (R9). Data that is refused fails its own row only (R11), as does an exception that `read`
+    returns.
     """
 
     def __init__(

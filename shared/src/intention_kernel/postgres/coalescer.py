@@ -54,6 +54,8 @@ class Coalescer(Generic[Row, Answer]):
     async def _answer(self, batch: list[tuple[str, Row, asyncio.Future[Answer]]]) -> None:
         try:
             answers = await self._call([row for _, row, _ in batch])
+            if len(answers) != len(batch):
+                raise RuntimeError(f"{len(answers)} answers to {len(batch)} rows")
         except Exception as error:  # noqa: BLE001 - whatever it is, every caller of this batch has to hear of it
             answers = [error] * len(batch)
         for (_, _, future), answer in zip(batch, answers, strict=True):

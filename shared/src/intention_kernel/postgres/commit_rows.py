@@ -82,7 +82,7 @@ def set_aside_parameters(aside: SetAside) -> tuple[Any, ...]:
 
 
 def commit_answer(_: object, record: asyncpg.Record) -> CommitAnswer | None:
-    """What a row of commit_turns_v1, set_aside_turn_v1 or reject_begun_v1 says; None where something is locked elsewhere."""
+    """What a row of commit_turns_v1, set_aside_turn_v1 or reject_begun_v1 says; None where it met a foreign lock."""
     match record["outcome"]:
         case "committed":
             return Committed(record["revision"])

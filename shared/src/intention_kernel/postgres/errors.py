@@ -1,4 +1,4 @@
-"""What the driver's errors mean. The only place that knows them; above it there is the error tree alone (protocol R11, R13)."""
+"""What the driver's errors mean. The only place that knows them; above it is our error tree alone (protocol R11, R13)."""
 
 from __future__ import annotations
 

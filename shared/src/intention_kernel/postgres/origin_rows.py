@@ -14,7 +14,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 
 def origin_parameters(origin: Origin) -> tuple[Any, ...]:
-    """Topic, partition, offset, key, value, headers, timestamp: seven parameters of the statements that keep a record."""
+    """Topic, partition, offset, key, value, headers, timestamp: what the statements that keep a record take."""
     return (
         origin.topic,
         origin.partition,

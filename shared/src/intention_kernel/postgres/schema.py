@@ -20,7 +20,8 @@ async def schema_problem(connection: asyncpg.Connection) -> str | None:
     if found < HEAD_REVISION:
         return f"the database has schema {found}, this build needs {HEAD_REVISION}: {_MIGRATE}"
     if found > HEAD_REVISION:
-        return f"a newer build migrated the database (schema {found}, this build knows {HEAD_REVISION}): upgrade this build"
+        known = f"schema {found}, this build knows {HEAD_REVISION}"
+        return f"a newer build migrated the database ({known}): upgrade this build"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Text from outside that goes into text columns: Postgres holds neither NUL nor lone surrogates there (protocol R13)."""
+"""Text from outside for text columns: Postgres holds neither NUL nor lone surrogates there (protocol R13)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import asyncpg
 
-from intention_kernel.errors import InfrastructureError
 from intention_kernel.ports.turn_store import (
     Begin,
     BeginAnswer,
@@ -28,7 +27,6 @@ from intention_kernel.postgres.pool import LockedError, Pool, StatementConnectio
 from intention_kernel.postgres.statements import statement
 
 Renewal = tuple[str, int, float]
-Release = tuple[str, int, bool]
 
 
 class PostgresTurnStore:
@@ -47,7 +45,6 @@ class PostgresTurnStore:
         self._wake = wake
         self._begin: Boundary[Begin, BeginAnswer] = Boundary("begin_turns", begins, pool, begin_columns, begin_answer)
         self._renew: Boundary[Renewal, bool] = Boundary("renew_leases", renewals, pool, transposed, _alive)
-        self._release: Boundary[Release, bool] = Boundary("release_turns", renewals, pool, transposed, _released)
         self._commit: Boundary[Commit, CommitAnswer] = Boundary(
             "commit_turns", commits, pool, commit_columns, commit_answer
         )
@@ -65,8 +62,8 @@ class PostgresTurnStore:
         return self._ended(await self.ask_alone("set_aside_turn", set_aside_parameters(aside)))
 
     async def release(self, thread_id: str, fence: int, *, count_attempt: bool) -> None:
-        if await self._release.answer((thread_id, fence, count_attempt), thread_id) is None:
-            raise InfrastructureError(f"the head of {thread_id!r} stayed locked; its lease runs out by itself")
+        parameters = ([thread_id], [fence], [count_attempt], True)
+        await self._pool.fetch(statement("release_turns"), parameters)
 
     async def continuation(self, thread_id: str, receipt_id: str, settlement: int) -> Continuation | None:
         rows = await self._pool.fetch(statement("continuation"), (thread_id, receipt_id, settlement))
@@ -101,10 +98,9 @@ class PostgresTurnStore:
 
     async def drained(self) -> None:
         """Return when nothing is waiting or in flight."""
-        for boundary in (self._begin, self._commit):
-            await boundary.drained()
-        for lease_boundary in (self._renew, self._release):
-            await lease_boundary.drained()
+        await self._begin.drained()
+        await self._renew.drained()
+        await self._commit.drained()
 
     def _ended(self, answer: CommitAnswer | None) -> CommitAnswer:
         if isinstance(answer, Committed):
@@ -114,7 +110,3 @@ class PostgresTurnStore:
 
 def _alive(_: Renewal, record: asyncpg.Record) -> bool:
     return bool(record["alive"])
-
-
-def _released(_: Release, record: asyncpg.Record) -> bool | None:
-    return None if record["outcome"] == "contended" else True
