@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from intention_kernel.agent.effect import Ports
 from intention_kernel.application.definition import Application
@@ -14,15 +16,20 @@ VARIABLE = "INTENTION_APPLICATION"
 
 
 def load_application(name: str) -> Application:
-    """The application that `name` ("module:attribute") names. Raises ConfigurationError that says what is wrong."""
+    """The application that `name` ("module:attribute") names. Raises ConfigurationError that says what is wrong.
+
+    Modules of the working directory are found, which a console script alone would not do.
+    """
     module_name, colon, attribute = name.partition(":")
     if not module_name or not colon or not attribute:
         raise ConfigurationError(f"{VARIABLE}: {name!r} is not module:attribute, such as examples.fan7:application")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         missing = error.name or module_name
-        hint = "is it installed, or its folder on PYTHONPATH?" if module_name.startswith(missing) else "a dependency?"
+        hint = "is it in this folder, installed, or its folder on PYTHONPATH?" if module_name.startswith(missing) else "a dependency?"
         raise ConfigurationError(f"{VARIABLE}: no module named {missing!r} ({hint})") from error
     found = getattr(module, attribute, None)
     if not isinstance(found, Application):

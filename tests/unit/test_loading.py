@@ -1,0 +1,64 @@
+"""INTENTION_APPLICATION: what it finds, and what it says when it does not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from intention_kernel.application.loading import load_application, open_ports
+from intention_kernel.errors import ConfigurationError
+
+SOURCE = """
+from contextlib import asynccontextmanager
+from intention_kernel.agent import Agent, TurnResult
+from intention_kernel.application import Application
+
+left = []
+
+async def program(context):
+    return TurnResult(response=None)
+
+@asynccontextmanager
+async def port():
+    yield "opened"
+    left.append("port")
+
+application = Application(agents=[Agent("shop", program)], ports={"one": port})
+something = 7
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "corner_shop.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    monkeypatch.delitem(sys.modules, "corner_shop", raising=False)
+    return "corner_shop"
+
+
+def test_an_application_in_the_working_directory_is_found(shop: str) -> None:
+    assert load_application(f"{shop}:application").agent("shop") is not None
+
+
+async def test_ports_are_opened_once_and_left(shop: str) -> None:
+    application = load_application(f"{shop}:application")
+    async with open_ports(application) as ports:
+        assert dict(ports) == {"one": "opened"}
+    assert sys.modules[shop].left == ["port"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("corner_shop", "not module:attribute"),
+        (":application", "not module:attribute"),
+        ("no_such_shop:application", "no module named 'no_such_shop'"),
+        ("corner_shop:nothing", "no such attribute"),
+        ("corner_shop:something", "a int, not an Application"),
+    ],
+)
+def test_what_is_no_application_is_refused_with_what_to_do(shop: str, name: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        load_application(name)
