@@ -7,7 +7,7 @@ from typing import Any
 from intention_kernel.contracts.receipt import LEGAL_TRANSITIONS
 from intention_kernel.durability.outcome import BeginAgain, TurnCommitted
 from intention_kernel.ports.effect_store import EndAnswer, EndAttempt, Prepare, Prepared
-from intention_kernel.ports.turn_store import Commit, Committed
+from intention_kernel.ports.turn_store import Begin, Begun, Commit, Committed, Exhausted
 
 from tests.stress.gates import Parked
 from tests.stress.runner import Record
@@ -19,6 +19,8 @@ async def after_statement(world: World, parked: Parked, answer: Any) -> None:
     """Right after a statement was executed, whoever hears its answer."""
     before, now = world.state, await world.look()
     request = parked.request
+    if isinstance(request, Begin) and isinstance(answer, Begun | Exhausted) and request.turn_id in before.turns:
+        raise world.violation(f"SECOND RUN: {request.turn_id} is begun although it is committed")
     if isinstance(request, Prepare) and isinstance(answer, Prepared):
         _prepared(world, request, answer, before)
     elif isinstance(request, EndAttempt) and isinstance(answer, EndAnswer):

@@ -1,0 +1,13 @@
+"""The seeds of a test run: the first few, and those whose schedule catches a rule that is switched off (docs/mutations.md)."""
+
+from __future__ import annotations
+
+from tests.stress.scenario import SCENARIOS
+
+FIRST = 8
+
+WITNESSES: dict[str, tuple[int, ...]] = {}
+
+SEEDS: dict[str, tuple[int, ...]] = {
+    name: tuple(dict.fromkeys((*range(FIRST), *WITNESSES.get(name, ())))) for name in SCENARIOS
+}
