@@ -18,7 +18,7 @@ export PYTHONNOUSERSITE := 1
 # Every suite starts many processes; without compiled modules each takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check setup constraints schemas settings clean
+.PHONY: help demo test bench check setup constraints schemas settings clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -28,6 +28,9 @@ demo: setup ## run the FAN-7 example through the three processes on real servers
 
 test: setup ## run every test
 	@$(PYTHON) -m pytest -p tests.suite_seconds -n 2 --dist loadscope --no-loadscope-reorder
+
+bench: setup ## measure, on an otherwise quiet machine; QUICK=1 measures little
+	@$(PYTHON) -m benchmarks $(if $(QUICK),--quick)
 
 check: setup ## lint, formatting, types and layers only
 	@$(PYTHON) -m pytest -q tests/static/test_code.py

@@ -1,0 +1,25 @@
+"""How much a run measures, and how it says what it is doing."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Counts of one run. A round of the boundary lasts `round_seconds` on each side, one of the system `round_turns`."""
+
+    rounds: int
+    round_seconds: float
+    single_turns: int
+    round_turns: int
+
+
+FULL = Plan(rounds=5, round_seconds=5.0, single_turns=200, round_turns=6000)
+QUICK = Plan(rounds=3, round_seconds=1.0, single_turns=40, round_turns=800)
+
+
+def progress(line: str) -> None:
+    """To standard error: standard output has results only."""
+    print(line, file=sys.stderr, flush=True)
