@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -79,7 +80,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m examples.fan7.inventory", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; 0 takes a free one and prints it")
     parser.add_argument("--database", type=Path, required=True, help="the inventory's own SQLite file, made if missing")
+    parser.add_argument(
+        "--log-writes", action="store_true", help="print a line for every keyed write that is asked for"
+    )
     options = parser.parse_args(arguments)
+    if options.log_writes:
+        logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
     try:
         failpoints.arm(os.environ.get("INTENTION_FAILPOINTS", ""))
         store = InventoryStore(options.database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -31,6 +32,8 @@ from examples.fan7.inventory_wire import (
 
 ABORT_CONNECTION = "abort_connection"
 """Name in the ASGI scope's `state` of the call that closes the connection at once; the server puts it there."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -117,6 +120,7 @@ class Inventory:
     async def _put(self, request: Request, model: type[Body], apply: Callable[[str, Body], Outcome]) -> Response:
         key = decode_key(request.path_params["key"])
         body = parse_body(model, await read_body(request))
+        logger.info("asked to write %s", key)
         if self._faults.refuses():
             raise HTTPException(503, "Refused before anything was committed, as POST /faults asked for.")
         outcome = apply(key, body)

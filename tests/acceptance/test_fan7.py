@@ -22,7 +22,14 @@ from intention_kernel.testing.processes import clean_environment, script
 from intention_kernel.testing.system import Installation, System, open_system
 
 from examples.fan7.inventory_client import InventoryConflict
-from tests.support.fan7 import APPLICATION, RESERVATION_KEYS, WORK_ORDER_KEY, Inventory, request, running_inventory
+from tests.support.fan7 import (
+    RESERVATION_KEYS,
+    WORK_ORDER_KEY,
+    Inventory,
+    request,
+    running_inventory,
+    small_installation,
+)
 from tests.support.servers import SharedServers
 
 THREAD = "job"
@@ -78,13 +85,7 @@ async def fan7(
     """The runner and the relay work; nobody reconciles yet."""
     async with AsyncExitStack() as stack:
         inventory = await stack.enter_async_context(running_inventory(directory, settled_by=settled_by))
-        installation = Installation(
-            place.database_url,
-            place.kafka_bootstrap_servers,
-            place.topic_prefix,
-            place.application,
-            inventory.environment,
-        )
+        installation = inventory.beside(place)
         system = await stack.enter_async_context(open_system(installation))
         client = await stack.enter_async_context(Client(place.kafka_bootstrap_servers, place.topic_prefix))
         await system.start_runner(runner_failpoints)
@@ -93,9 +94,9 @@ async def fan7(
 
 
 @pytest.fixture
-def place(servers: SharedServers, fresh_database: str, topic_prefix: str) -> Installation:
+async def place(servers: SharedServers, fresh_database: str, topic_prefix: str) -> Installation:
     """A migrated database and a topic prefix of this test alone."""
-    return Installation(fresh_database, servers.kafka_bootstrap_servers, topic_prefix, APPLICATION)
+    return await small_installation(servers, fresh_database, topic_prefix)
 
 
 async def reserve_and_lose_the_answer(bench: Bench) -> None:

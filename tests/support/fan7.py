@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import asyncpg
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest
+from intention_kernel.servers.addresses import Servers
 from intention_kernel.testing.crash_points import Conversation
 from intention_kernel.testing.processes import Process
+from intention_kernel.testing.system import Installation
 
 from examples.fan7.inventory_client import InventoryClient
 from examples.fan7.inventory_store import InventoryStore
@@ -18,6 +22,8 @@ APPLICATION = "examples.fan7:application"
 EFFECT_OF = {"lookup": "inventory.reserve", "retry": "inventory.reserve_again", "operator": "inventory.reserve_manual"}
 RESERVATION_KEYS = {settled_by: f"{effect}:FAN-7" for settled_by, effect in EFFECT_OF.items()}
 WORK_ORDER_KEY = "inventory.work_order:FAN-7"
+PARTITIONS = 4
+_ASKED = "asked to write "
 
 
 def request(thread_id: str, turn_id: str, text: str, settled_by: str = "lookup") -> TurnRequest:
@@ -30,6 +36,16 @@ def request(thread_id: str, turn_id: str, text: str, settled_by: str = "lookup")
         input=TurnInput(text=text),
         host_context={"settledBy": settled_by},
     )
+
+
+async def small_installation(servers: Servers, database_url: str, topic_prefix: str) -> Installation:
+    """FAN-7 over topics of few partitions: every one of them costs the broker something."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute("update installation set partition_count = $1", PARTITIONS)
+    finally:
+        await connection.close()
+    return Installation(database_url, servers.kafka_bootstrap_servers, topic_prefix, APPLICATION)
 
 
 class Inventory:
@@ -46,6 +62,10 @@ class Inventory:
     def environment(self) -> Mapping[str, str]:
         """What names it to our processes."""
         return {"FAN7_INVENTORY_URL": self.url}
+
+    def beside(self, place: Installation) -> Installation:
+        """The installation whose processes use this inventory."""
+        return replace(place, environment=self.environment)
 
     @property
     def provider(self) -> Process:
@@ -71,6 +91,11 @@ class Inventory:
         with InventoryStore(self._database) as store:
             return [entry.key for entry in store.ledger()]
 
+    def calls(self) -> list[str]:
+        """The keys of the writes that it was asked for, in order, repeats included."""
+        lines = self._process.output().splitlines()
+        return [line.removeprefix(_ASKED) for line in lines if line.startswith(_ASKED)]
+
     def stock(self) -> int | None:
         """FILTER-A that nobody reserved, by its database."""
         with InventoryStore(self._database) as store:
@@ -85,7 +110,7 @@ async def running_inventory(
     database = directory / "inventory.sqlite"
     process = await Process.start(
         "inventory",
-        [sys.executable, "-m", "examples.fan7.inventory", "--port", "0", "--database", database],
+        [sys.executable, "-m", "examples.fan7.inventory", "--port", "0", "--log-writes", "--database", database],
         {"INTENTION_FAILPOINTS": failpoints},
         ready="listening on ",
     )

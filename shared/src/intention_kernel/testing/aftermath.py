@@ -34,11 +34,11 @@ async def check_aftermath(system: System, requests: Sequence[TurnRequest], *, co
     assert not problems, "after the crash:\n" + "\n".join(problems)
 
 
-def effects_problems(ledger: Iterable[str], expected: Iterable[str]) -> list[str]:
-    """The provider's own count against what should have happened: every effect once, nothing else."""
+def effects_problems(ledger: Iterable[str], expected: Iterable[str], what: str) -> list[str]:
+    """What the provider counted against what should have been: every effect once, nothing else."""
     found, wanted = Counter(ledger), Counter(expected)
     return [
-        f"{key} happened {found[key]} times, not {wanted[key]}" for key in found | wanted if found[key] != wanted[key]
+        f"{key} {what} {found[key]} times, not {wanted[key]}" for key in found | wanted if found[key] != wanted[key]
     ]
 
 

@@ -8,7 +8,6 @@ failpoint. Then the process dies, or stops; a turn of a neighbour thread is sent
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,11 +46,6 @@ class World(Protocol):
     """An application's outside, running, fresh for each scenario."""
 
     @property
-    def environment(self) -> Mapping[str, str]:
-        """What names it to the processes, the application's name included."""
-        ...
-
-    @property
     def provider(self) -> Process:
         """The provider's process."""
         ...
@@ -67,6 +61,10 @@ class World(Protocol):
 
     async def ledger(self) -> list[str]:
         """The provider's own record: one entry an effect that happened."""
+        ...
+
+    def calls(self) -> list[str]:
+        """The same for the requests that reached it: a provider that knows our keys hides a second call from its ledger."""
         ...
 
 
@@ -114,8 +112,13 @@ async def kill_relay_at(failpoint: str, world: World, installation: Installation
         await _check(system, world)
 
 
-async def kill_reconciler_at(failpoint: str, world: World, installation: Installation) -> None:
-    """SIGKILL of the receipt-reconciler there, while it settles an effect whose reply got lost."""
+async def kill_reconciler_at(
+    failpoint: str, world: World, installation: Installation, *, repeats: bool = False
+) -> None:
+    """SIGKILL of the receipt-reconciler there, while it settles an effect whose reply got lost.
+
+    `repeats`: it settles by repeating the call.
+    """
     async with open_system(installation) as system:
         await world.lose_next_reply()
         await _send_first(system, world)
@@ -125,7 +128,7 @@ async def kill_reconciler_at(failpoint: str, world: World, installation: Install
         await _await_death(reconciler)
         await system.send(world.conversation.neighbour)
         await system.start_reconciler()
-        await _check(system, world)
+        await _check(system, world, repeats=repeats)
 
 
 async def pause_runner_at(failpoint: str, world: World, installation: Installation) -> None:
@@ -149,7 +152,7 @@ async def pause_runner_at(failpoint: str, world: World, installation: Installati
         assert await paused.await_end() == 0, paused.output()
         await system.await_quiet(world.conversation.requests, but=left)
         await check_aftermath(system, world.conversation.requests, contradicted=contradicted)
-        await _check_effects(world)
+        await _check_effects(world, repeats=contradicted)
 
 
 async def lose_record_of_reply(world: World, installation: Installation) -> None:
@@ -173,12 +176,15 @@ async def _await_death(process: Process) -> None:
     assert code == -signal.SIGKILL, f"{process.name} ended with {code}:\n{process.output()}"
 
 
-async def _check(system: System, world: World) -> None:
+async def _check(system: System, world: World, *, repeats: bool = False) -> None:
     await system.await_quiet(world.conversation.requests)
     await check_aftermath(system, world.conversation.requests)
-    await _check_effects(world)
+    await _check_effects(world, repeats=repeats)
 
 
-async def _check_effects(world: World) -> None:
-    problems = effects_problems(await world.ledger(), world.conversation.effects)
+async def _check_effects(world: World, *, repeats: bool) -> None:
+    expected = world.conversation.effects
+    problems = effects_problems(await world.ledger(), expected, "happened")
+    if not repeats:
+        problems += effects_problems(world.calls(), expected, "was asked for")
     assert not problems, "; ".join(problems)

@@ -100,13 +100,16 @@ class System:
         return await self._database.fetch(query, *arguments)
 
     async def open_work(self, requests: Iterable[TurnRequest]) -> list[Work]:
-        """What is left to do until all of `requests` have their outcome and nothing waits; empty when it is quiet."""
+        """What is left to do until all of `requests` have their outcome and nothing waits; empty when it is quiet.
+
+        Offsets, which are dear to ask for, are looked at when all else is done.
+        """
         wanted = list(requests)
         rows = await self.fetch(
             _OPEN_WORK, [request.thread_id for request in wanted], [request.turn_id for request in wanted]
         )
         left = [Work(row["what"], row["count"], row["example"]) for row in rows if row["count"]]
-        behind = await self.uncommitted_offsets()
+        behind = {} if left else await self.uncommitted_offsets()
         if behind:
             left.append(Work("partitions with records before the group's offset", len(behind), str(behind)))
         return left
