@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from intention_kernel.errors import InfrastructureError
+from intention_kernel.errors import InfrastructureError, IntentionKernelError
 from intention_kernel.postgres.packing import unpack
 
 from tests.stress import checks
@@ -123,7 +123,10 @@ async def _go(world: World, runner: Runner, parked: Parked) -> None:
 
 
 async def _execute(world: World, parked: Parked) -> object:
-    answer = await parked.run()
+    try:
+        answer = await parked.run()
+    except IntentionKernelError as error:
+        raise world.violation(f"ERROR: {parked} raises {error}") from error
     if parked.kind == "statement":
         world.schedule.append(f"    -> {type(answer).__name__} {getattr(answer, 'how', '')}".rstrip())
         await checks.after_statement(world, parked, answer)

@@ -1,0 +1,103 @@
+"""A pytest plugin that switches one rule off: `INTENTION_MUTATION=name python -m pytest -p tests.stress.mutated …`.
+
+Files stay as they are: Python modules are loaded with the replaced text, SQL functions are replaced in each database that
+a test gets.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import asyncpg
+from intention_kernel.servers.addresses import Servers
+
+import tests.support.servers as test_servers
+from tests.stress.mutation_table import MUTATIONS, Edit, Mutation
+
+ROOT = Path(__file__).parents[2]
+
+
+def mutated_text(edits: Sequence[Edit], path: str) -> str:
+    """The file with every edit of it. Raises where a text is not there exactly once."""
+    text = (ROOT / path).read_text("utf-8")
+    for edit in edits:
+        if edit.path == path:
+            count = text.count(edit.old)
+            if count != 1:
+                raise LookupError(f"{path}: {count} times {edit.old!r}")
+            text = text.replace(edit.old, edit.new)
+    return text
+
+
+def paths(mutation: Mutation, suffix: str) -> list[str]:
+    """The files of that kind which it changes."""
+    return list(dict.fromkeys(edit.path for edit in mutation.edits if edit.path.endswith(suffix)))
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module from other text, and neither reads nor leaves compiled code."""
+
+    def __init__(self, fullname: str, path: str, text: str) -> None:
+        super().__init__(fullname, path)
+        self._text = text
+
+    def get_data(self, path: str) -> bytes:
+        return self._text.encode()
+
+    def path_stats(self, path: str) -> Any:
+        raise OSError("not a file")
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, mutation: Mutation) -> None:
+        self._texts = {_module(path): (path, mutated_text(mutation.edits, path)) for path in paths(mutation, ".py")}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname not in self._texts:
+            return None
+        file, text = self._texts[fullname]
+        return importlib.util.spec_from_loader(fullname, _Loader(fullname, str(ROOT / file), text))
+
+
+def _module(path: str) -> str:
+    return path.split("/src/", 1)[1].removesuffix(".py").replace("/", ".")
+
+
+def _install(mutation: Mutation) -> None:
+    for name in [_module(path) for path in paths(mutation, ".py")]:
+        assert name not in sys.modules, f"{name} is imported already"
+    sys.meta_path.insert(0, _Finder(mutation))
+    functions = [
+        mutated_text(mutation.edits, path)
+        .replace("create function", "create or replace function")
+        .split("create trigger")[0]
+        for path in paths(mutation, ".sql")
+    ]
+    create_database = test_servers.create_database
+
+    async def create_mutated(servers: Servers, name: str, *, template: str = "template0") -> str:
+        url = await create_database(servers, name, template=template)
+        connection = await asyncpg.connect(url)
+        try:
+            for function in functions:
+                await connection.execute(function)
+        finally:
+            await connection.close()
+        return url
+
+    if functions:
+        test_servers.create_database = create_mutated
+
+
+if os.environ.get("INTENTION_MUTATION"):
+    _install(next(mutation for mutation in MUTATIONS if mutation.name == os.environ["INTENTION_MUTATION"]))
