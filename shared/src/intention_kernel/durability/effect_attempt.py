@@ -206,7 +206,7 @@ class EffectAttempts:
         answer = await self._record(wanted, attempt_id, said, (*riders, entry))
         if said.outcome == "completed":
             await failpoint("runner.after_completed")
-        if answer.how in {"contradicts", "ignored"}:
+        if not answer.stands:
             return self._unknown(wanted, "the record disagrees with the provider's answer")
         if said.outcome == "completed":
             return Value(said.value, number)

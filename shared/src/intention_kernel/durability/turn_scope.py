@@ -206,11 +206,20 @@ class DurableScope:
         self._check_time(wanted.effect_key)
         try:
             seen = await self._attempts.make(wanted, operation, started)
+            while (twin := self._running_twin(wanted, seen)) is not None:
+                await asyncio.wait({twin.result})
+                seen = await self._attempts.make(wanted, operation, started)
         except (LeaseLostError, InfrastructureError) as error:
             raise self._break(error) from error
         if not started.done():
             self._journal_seen(wanted, seen)
         return seen
+
+    def _running_twin(self, wanted: WantedEffect, seen: Seen) -> _Running | None:
+        """An effect of this very attempt that is under way with the same payload: its outcome decides, not a settlement."""
+        if isinstance(seen, Unknown) and seen.effect_key != wanted.effect_key:
+            return self._running.get(seen.effect_key)
+        return None
 
     def _journal_seen(self, wanted: WantedEffect, seen: Seen) -> None:
         """An outcome that the program sees without a transition rides on the next one (R16)."""

@@ -44,8 +44,8 @@ def end(tables: Tables, ask: EndAttempt) -> EndAnswer:
     how = _take_answer(tables, receipt, ask)
     if ask.returned and receipt.attempt_id == ask.attempt_id and receipt.returned_at is None:
         receipt.returned_at = tables.clock.now()
-    _journal_end(tables, ask, how)
-    return EndAnswer(how, receipt.state)
+    _journal_end(tables, ask, stands=how not in ("contradicts", "ignored") and not receipt.contradicted)
+    return EndAnswer(how, receipt.state, receipt.contradicted)
 
 
 def _decide(tables: Tables, ask: Prepare) -> PrepareAnswer:
@@ -56,6 +56,8 @@ def _decide(tables: Tables, ask: Prepare) -> PrepareAnswer:
             return known
     twin = None if ask.twins else _open_twin(tables, ask)
     if twin is not None:
+        if twin.state == "prepared" and twin.fence != ask.fence:
+            move_receipt(tables, twin, "uncertain", "found_prepared")  # so that its late answer is a settlement
         return Uncertain(twin.receipt_id, twin.effect_key)
     if receipt is None:
         receipt = _first_attempt(tables, ask)
@@ -180,13 +182,12 @@ def _observe(tables: Tables, ask: EndAttempt) -> None:
         tables.observations.append(row)
 
 
-def _journal_end(tables: Tables, ask: EndAttempt, how: EndHow) -> None:
+def _journal_end(tables: Tables, ask: EndAttempt, *, stands: bool) -> None:
     """Only an attempt that still has the thread writes the journal, and as the record has it (protocol R16)."""
     head: Head | None = tables.heads.get(ask.thread_id)
     if head is None or head.fence != ask.fence or head.lease_nonce is None:
         return
-    disagrees = how in ("contradicts", "ignored")
-    entries = [_as_uncertain(entry) if disagrees else entry for entry in ask.journal]
+    entries = [entry if stands else _as_uncertain(entry) for entry in ask.journal]
     append_journal(tables, ask.thread_id, ask.turn_id, ask.requested_at_ms, entries)
 
 

@@ -82,8 +82,8 @@ PrepareAnswer = Prepared | Taken | Completed | Uncertain | FailedAlready | Fence
 class EndAttempt:
     """What became of one attempt.
 
-    `returned` says that the operation's coroutine has ended: it can send nothing any more (R22 c). `outcome_entry` is
-    the journal's line of what the program sees; the store writes `uncertain` instead where the record disagrees (R25).
+    `returned` says that the operation's coroutine has ended: it can send nothing any more (R22 c). The outcome in
+    `journal` is what the program will be told; the store writes `uncertain` instead where the answer does not stand (R25).
     """
 
     thread_id: str
@@ -101,10 +101,19 @@ class EndAttempt:
 
 @dataclass(frozen=True, slots=True)
 class EndAnswer:
-    """How the record took it: recorded, settled (late, R24), agrees, contradicts (R25), ignored; and the state now."""
+    """How the record took it: recorded, settled (late, R24), agrees, contradicts (R25), ignored; and the state now.
+
+    `contradicted` says that another answer disagrees with that state: whatever it is, the program is told uncertain.
+    """
 
     how: Literal["recorded", "settled", "agrees", "contradicts", "ignored"]
     state: ReceiptState
+    contradicted: bool = False
+
+    @property
+    def stands(self) -> bool:
+        """Whether the answer is what the record says, so that the program may be told."""
+        return self.how in {"recorded", "settled", "agrees"} and not self.contradicted
 
 
 class EffectStore(Protocol):

@@ -103,4 +103,4 @@ def end_answer(row: EndAttempt, record: asyncpg.Record) -> EndAnswer | KeyError 
         return None
     if record["outcome"] == "absent":
         return KeyError(row.effect_key)
-    return EndAnswer(record["outcome"], record["state"])
+    return EndAnswer(record["outcome"], record["state"], record["contradicted"])

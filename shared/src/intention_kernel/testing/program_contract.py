@@ -23,6 +23,7 @@ from intention_kernel.agent import (
     TurnResult,
 )
 from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
+from intention_kernel.contracts.event import pack_records
 from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.durability.durability import TurnLimits
 from intention_kernel.durability.outcome import (
@@ -37,7 +38,7 @@ from intention_kernel.errors import EffectClosedError, InfrastructureError
 from intention_kernel.ids import random_id
 from intention_kernel.ports.effect_store import EndAnswer, EndAttempt
 from intention_kernel.ports.turn_body import Delivery
-from intention_kernel.ports.turn_store import Begin, Begun, Contended
+from intention_kernel.ports.turn_store import Begin, Begun, Contended, SetAside
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
 from intention_kernel.testing.conversation import Conversation
 
@@ -763,6 +764,42 @@ class ProgramEffectContract:
         assert provider.calls == ["charge:a", "charge:a", "charge:b"]
         assert await boundary.blocked_steps(conversation.thread_id) == frozenset()
 
+    async def test_a_twin_in_the_same_turn_waits_for_the_call_that_is_under_way(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R20: its outcome decides, not a settlement that never comes."""
+        provider = Provider()
+
+        async def program(context: TurnContext) -> TurnResult:
+            run = context.run_effect
+            keys = ("a", "b", "c")
+            await asyncio.gather(*(run(key, provider.write, payload={"cents": 5}, effect="charge") for key in keys))
+            return said("all")
+
+        conversation = Conversation(boundary, talking(program))
+        assert result_of(await conversation.send("go", "t1"))["status"] == "completed"
+        assert sorted(provider.calls) == ["charge:a", "charge:b", "charge:c"]
+
+    async def test_a_twin_whose_attempt_is_over_is_settled_like_any_other(self, boundary: BoundaryHarness) -> None:
+        """R20, R24: a dead attempt's prepared receipt becomes uncertain, so that whoever waits for it is resumed."""
+        provider = Provider()
+
+        async def program(context: TurnContext) -> TurnResult:
+            await context.run_effect(context.input.text, provider.write, payload={"cents": 5}, effect="charge")
+            return said("charged")
+
+        conversation = Conversation(boundary, talking(program))
+        await die_after_the_call(conversation, "a", "t1")
+        await boundary.store.set_aside(await _give_up(conversation, "a", "t1"))
+        twin = result_of(await conversation.send("b", "t2"))
+        open_receipt = await receipt_of(boundary, conversation.thread_id, "charge:a")
+        assert (open_receipt.state, twin["blockedOn"]) == ("uncertain", [open_receipt.receipt_id])
+        await settle(boundary, conversation.thread_id, "charge:a", "completed", b"{}")
+        while await conversation.deliver_continuations():
+            pass
+        assert provider.calls == ["charge:a", "charge:b"]
+        assert await boundary.blocked_steps(conversation.thread_id) == frozenset()
+
     async def test_no_effect_is_started_close_to_the_deadline(self, boundary: BoundaryHarness) -> None:
         """R19."""
         provider = Provider()
@@ -799,6 +836,27 @@ def _forged(conversation: Conversation) -> Delivery:
         f'"trigger":{{"kind":"reconciliation","receiptId":"{receipt_id}","settlement":1}}}}'
     )
     return conversation.delivery(value.encode())
+
+
+async def _give_up(conversation: Conversation, text: str, turn_id: str) -> SetAside:
+    """Begin the turn and give it up at once."""
+    delivery = conversation.delivery_of(text, turn_id)
+    begun = await conversation.boundary.store.begin(_begin_like(conversation, text, turn_id))
+    assert isinstance(begun, Begun), begun
+    return SetAside(
+        thread_id=conversation.thread_id,
+        turn_id=turn_id,
+        digest=delivery.request.content_digest(),
+        fence=begun.fence,
+        revision=begun.revision,
+        next_sequence=begun.next_sequence,
+        reason="held_too_long",
+        detail="",
+        attempts=begun.attempt,
+        origin=delivery.origin,
+        events=pack_records(()),
+        event_count=0,
+    )
 
 
 def _begin_like(conversation: Conversation, text: str, turn_id: str) -> Begin:

@@ -201,7 +201,7 @@ class SettlementContract:
         store, thread = boundary.store, new_thread()
         ask = await uncertain_attempt(boundary, thread)
         await settled(boundary, ask, "failed")
-        assert await store.end(end_of(ask, "completed", VALUE)) == EndAnswer("contradicts", "failed")
+        assert await store.end(end_of(ask, "completed", VALUE)) == EndAnswer("contradicts", "failed", contradicted=True)
         receipt = await receipt_of(boundary, thread, ask.effect_key)
         assert (receipt.state, receipt.contradicted, receipt.version, receipt.settlements) == ("failed", True, 4, 1)
         assert (await boundary.transitions(thread, ask.effect_key))[-1].contradicted
@@ -218,7 +218,7 @@ class SettlementContract:
         store, thread = boundary.store, new_thread()
         ask = await uncertain_attempt(boundary, thread)
         await settled(boundary, ask, "completed", VALUE)
-        assert await store.end(end_of(ask, "failed")) == EndAnswer("contradicts", "completed")
+        assert await store.end(end_of(ask, "failed")) == EndAnswer("contradicts", "completed", contradicted=True)
         second = await begun(store, thread, "turn-1")
         answer = await store.prepare(prepare_of(thread, "turn-1", second.fence))
         assert isinstance(answer, Uncertain)
@@ -245,10 +245,14 @@ class SettlementContract:
         assert await store.end(end_of(one, "failed")) == EndAnswer("agrees", "prepared")
         assert await store.end(end_of(one, "uncertain")) == EndAnswer("ignored", "prepared")
         assert await receipt_of(boundary, thread, one.effect_key) == before
-        assert await store.end(end_of(one, "completed")) == EndAnswer("contradicts", "prepared")
+        assert await store.end(end_of(one, "completed")) == EndAnswer("contradicts", "prepared", contradicted=True)
         receipt = await receipt_of(boundary, thread, one.effect_key)
         assert (receipt.state, receipt.attempt, receipt.contradicted, receipt.value) == ("prepared", 2, True, None)
-        assert await store.end(end_of(two, "completed", VALUE)) == EndAnswer("recorded", "completed")
+        answer = await store.end(end_of(two, "completed", VALUE))
+        assert answer == EndAnswer("recorded", "completed", contradicted=True)
+        assert not answer.stands, "the provider may have applied it twice: the program is told uncertain"
+        seen = [entry.outcome for entry in await boundary.journal(thread, "turn-1") if entry.kind == "outcome"]
+        assert seen == ["uncertain"]
 
     async def test_nothing_settles_a_contradicted_receipt(self, boundary: BoundaryHarness) -> None:
         """R23, R25: neither evidence nor the newest attempt's late answer; that is kept for the contest."""
@@ -260,7 +264,7 @@ class SettlementContract:
         await store.end(end_of(one, "completed"))
         await store.end(end_of(two, "uncertain"))
         assert not await settled(boundary, one, "completed", VALUE)
-        assert await store.end(end_of(two, "completed")) == EndAnswer("contradicts", "uncertain")
+        assert await store.end(end_of(two, "completed")) == EndAnswer("contradicts", "uncertain", contradicted=True)
         assert (await receipt_of(boundary, thread, one.effect_key)).settlements == 1
 
     async def test_the_program_sees_uncertain_where_the_record_disagrees(self, boundary: BoundaryHarness) -> None:
@@ -271,7 +275,7 @@ class SettlementContract:
         await boundary.expire_lease(thread)
         await boundary.scan()
         await settled(boundary, ask, "failed")
-        assert await store.end(end_of(ask, "completed")) == EndAnswer("contradicts", "failed")
+        assert await store.end(end_of(ask, "completed")) == EndAnswer("contradicts", "failed", contradicted=True)
         expected = outcome_line(ask.effect_key, "uncertain", body=b"")
         assert expected in await boundary.journal(thread, "turn-1")
 

@@ -2,20 +2,22 @@
 -- Parameters, one element a row, at most one row a receipt: thread, turn, key, attempt id, fence, outcome (completed |
 --   failed | uncertain), value, detail, whether the operation has ended, request time. Journal entries, one element each:
 --   ordinal of their row, entry, kind, key, outcome, request digest, body. And whether to wait for what is locked elsewhere.
--- Returns one row each: its ordinal, recorded | settled | agrees | contradicts | ignored | contended | absent, and the state.
+-- Returns one row each: its ordinal, recorded | settled | agrees | contradicts | ignored | contended | absent, the state, and
+--   whether an answer disagrees with it. Where that is so, or the answer is not the record's, the journal says uncertain.
 -- Indexes: the keys of threads, receipts, turn_journal, reconciliation_items; outbox (thread_id, topic, dedupe).
 create function end_effects_v1(
   thread_ids text[], turn_ids text[], keys text[], attempt_ids uuid[], fences bigint[], said text[], answer_values bytea[],
   details bytea[], returned boolean[], request_times bigint[],
   entry_ords bigint[], entries text[], entry_kinds text[], entry_keys text[], entry_outcomes text[], entry_digests bytea[],
   entry_bodies bytea[], wait boolean)
-returns table (ord bigint, outcome text, state text) language plpgsql as $$
+returns table (ord bigint, outcome text, state text, contradicted boolean) language plpgsql as $$
 #variable_conflict use_column
 declare
   locked text[];
   held text[];
   verdicts text[];
   is_mine boolean[];
+  stands boolean[];
   late record;
 begin
   -- Heads come before receipts. Only the fenced attempt writes the journal, and then nobody may take the thread meanwhile.
@@ -23,7 +25,8 @@ begin
     select distinct a.th from unnest(thread_ids, fences) with ordinality as a (th, fe, ord)
     join threads as t on t.thread_id = a.th and t.fence = a.fe where a.ord = any (entry_ords)), wait);
   held := lock_receipts_v1(thread_ids, keys, wait);
-  select array_agg(d.verdict), array_agg(d.is_mine) into verdicts, is_mine from (
+  select array_agg(d.verdict), array_agg(d.is_mine), array_agg(not d.disputed and d.verdict not in ('ignored', 'contradicts'))
+    into verdicts, is_mine, stands from (
     select case
       when r.receipt_id is null then 'absent'
       when r.receipt_id <> all (held) then 'contended'
@@ -33,7 +36,8 @@ begin
       when a.said = 'uncertain' then 'ignored'
       when r.attempt_id = a.aid and r.state = 'uncertain' and not r.contradicted then 'settled'
       when r.attempt_id <> a.aid and a.said = 'failed' then 'agrees'
-      else 'contradicts' end as verdict, t.fence = a.fe and t.lease_nonce is not null as is_mine
+      else 'contradicts' end as verdict, t.fence = a.fe and t.lease_nonce is not null as is_mine,
+      coalesce(r.contradicted, false) as disputed
     from unnest(thread_ids, keys, attempt_ids, fences, said) with ordinality as a (th, ky, aid, fe, said, ord)
     left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
     left join threads as t on t.thread_id = a.th
@@ -50,10 +54,10 @@ begin
 
   insert into turn_journal (thread_id, turn_id, entry, kind, effect_key, outcome, request_digest, body, requested_at_ms)
   select thread_ids[e.ord], turn_ids[e.ord], e.entry, e.kind, e.ky,
-         case when e.kind = 'outcome' and verdicts[e.ord] in ('ignored', 'contradicts') then 'uncertain' else e.outcome end,
+         case when e.kind = 'outcome' and not stands[e.ord] then 'uncertain' else e.outcome end,
          e.digest,
          -- one zero byte is the packed form of no bytes
-         case when e.kind = 'outcome' and verdicts[e.ord] in ('ignored', 'contradicts') then '\x00'::bytea else e.body end,
+         case when e.kind = 'outcome' and not stands[e.ord] then '\x00'::bytea else e.body end,
          request_times[e.ord]
   from unnest(entry_ords, entries, entry_kinds, entry_keys, entry_outcomes, entry_digests, entry_bodies)
     as e (ord, entry, kind, ky, outcome, digest, body)
@@ -73,7 +77,7 @@ begin
   end loop;
 
   return query
-  select a.ord, verdicts[a.ord], coalesce((
-    select r.state from receipts as r where r.thread_id = a.th and r.effect_key = a.ky), 'uncertain')
-  from unnest(thread_ids, keys) with ordinality as a (th, ky, ord);
+  select a.ord, verdicts[a.ord], coalesce(r.state, 'uncertain'), coalesce(r.contradicted, false)
+  from unnest(thread_ids, keys) with ordinality as a (th, ky, ord)
+  left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky;
 end $$;

@@ -28,6 +28,8 @@ declare
   known_values bytea[];
   open_ids text[];
   open_keys text[];
+  dead_threads text[];
+  dead_keys text[];
 begin
   locked := lock_heads_v1(thread_ids, wait);
   with renewed as (
@@ -37,7 +39,16 @@ begin
       and t.lease_until > clock_timestamp()
     returning t.thread_id
   ) select coalesce(array_agg(thread_id), '{}') into alive from renewed;
-  held := lock_receipts_v1(thread_ids, keys, wait);
+  -- Twins that an attempt which is over left prepared are moved below, so they are locked in the one order, too (R9).
+  select coalesce(array_agg(o.thread_id), '{}'), coalesce(array_agg(o.effect_key), '{}') into dead_threads, dead_keys
+  from unnest(thread_ids, keys, effect_ids, fingerprints, fences, twins_allowed) as a (th, ky, eid, fp, fe, twins)
+  cross join lateral (
+    select r.thread_id, r.effect_key from receipts as r
+    where not a.twins and r.thread_id = a.th and (r.state in ('prepared', 'uncertain') or r.contradicted)
+      and r.state = 'prepared' and r.fence <> a.fe and r.effect_id = a.eid and r.fingerprint = a.fp and r.effect_key <> a.ky
+    offset 0  -- stays a look-up by thread for each row
+  ) as o;
+  held := lock_receipts_v1(thread_ids || dead_threads, keys || dead_keys, wait);
 
   -- first and again may call, and mine is a repeat of this very call; found is prepared by an attempt that is over.
   select array_agg(d.verdict), array_agg(d.attempt), array_agg(d.version),
@@ -54,15 +65,16 @@ begin
         when r.state = 'prepared' and not r.contradicted and r.attempt_id = a.aid then 'mine'
         when r.state = 'prepared' and r.attempt_id <> a.aid then 'found'
         when r.state = 'uncertain' or r.contradicted then 'uncertain'
+        when w.is_dead and w.receipt_id <> all (held) then 'contended'
         when w.receipt_id is not null then 'twin'
         when r.state = 'failed' then 'again'
         else 'first' end as verdict,
       r.attempt, r.version, r.value, w.receipt_id as twin_id, w.effect_key as twin_key
-    from unnest(thread_ids, keys, effect_ids, fingerprints, attempt_ids, twins_allowed) with ordinality
-      as a (th, ky, eid, fp, aid, twins, ord)
+    from unnest(thread_ids, keys, effect_ids, fingerprints, attempt_ids, fences, twins_allowed) with ordinality
+      as a (th, ky, eid, fp, aid, fe, twins, ord)
     left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
     left join lateral (
-      select o.receipt_id, o.effect_key from receipts as o
+      select o.receipt_id, o.effect_key, o.state = 'prepared' and o.fence <> a.fe as is_dead from receipts as o
       where not a.twins and o.thread_id = a.th and (o.state in ('prepared', 'uncertain') or o.contradicted)
         and o.effect_id = a.eid and o.fingerprint = a.fp and o.effect_key <> a.ky
       order by o.effect_key limit 1
@@ -99,6 +111,14 @@ begin
     update receipts as r set state = 'uncertain', version = r.version + 1, cause = 'found_prepared'
     from unnest(thread_ids, keys) with ordinality as a (th, ky, ord)
     where r.thread_id = a.th and r.effect_key = a.ky and verdicts[a.ord] = 'found';
+  end if;
+
+  if 'twin' = any (verdicts) then
+    -- A twin whose attempt is over becomes uncertain, as the key itself would: its late answer has to be a settlement.
+    update receipts as r set state = 'uncertain', version = r.version + 1, cause = 'found_prepared'
+    from unnest(thread_ids, open_keys, fences) with ordinality as a (th, ky, fe, ord)
+    where r.thread_id = a.th and r.effect_key = a.ky and verdicts[a.ord] = 'twin'
+      and r.state = 'prepared' and r.fence <> a.fe;
   end if;
 
   insert into turn_journal (thread_id, turn_id, entry, kind, effect_key, outcome, request_digest, body, requested_at_ms)
