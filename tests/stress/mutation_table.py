@@ -317,7 +317,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         (
             f"{_BOUNDARY}::TestEffects::test_a_commit_must_claim_what_earlier_attempts_prepared",
             f"{_PROGRAMS}::TestEffects::test_a_retry_that_forgets_an_effect_cannot_commit",
-            *_stress("commit"),
+            *_stress("opaque"),
         ),
     ),
     Mutation(
