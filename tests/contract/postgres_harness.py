@@ -83,7 +83,7 @@ class PostgresHarness:
     async def journal(self, thread_id: str, turn_id: str) -> tuple[JournalEntry, ...]:
         rows = await self._rows(
             "select entry, kind, effect_key, outcome, request_digest, body from turn_journal"
-            " where thread_id = $1 and turn_id = $2 order by entry",
+            " where thread_id = $1 and turn_id = $2 order by position",
             thread_id,
             turn_id,
         )

@@ -14,7 +14,7 @@ from intention_kernel.contracts.json_codec import dumps
 from intention_kernel.contracts.turn_request import ReconciliationTrigger
 from intention_kernel.durability import endings
 from intention_kernel.durability.effect_attempt import EffectAttempts
-from intention_kernel.durability.journal import Journal, resumed_journal
+from intention_kernel.durability.journal import Journal, resumed_turn
 from intention_kernel.durability.lease import Lease, LeaseKeeper
 from intention_kernel.durability.operations import ABANDON_AFTER_SECONDS, AbandonedOperations
 from intention_kernel.durability.outcome import (
@@ -229,7 +229,7 @@ class Durability:
 
     def _scope(self, opened: Opened, attempt: TurnAttempt, lease: Lease) -> DurableScope:
         begun, continuation = opened.begun, opened.continuation
-        journal = resumed_journal(continuation, begun.journal) if continuation else Journal(begun.journal)
+        journal = Journal(begun.journal, resumed_turn(continuation) if continuation else None)
         attempts = EffectAttempts(attempt, self._process, self._store, self._clock, lease, journal, self.abandoned)
         return DurableScope(attempt, attempts, self._clock, lease, journal)
 

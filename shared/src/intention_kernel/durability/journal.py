@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.ports.turn_store import Continuation, JournalEntry
@@ -11,24 +12,16 @@ from intention_kernel.ports.turn_store import Continuation, JournalEntry
 class Journal:
     """What earlier attempts recorded, to be replayed, and what this one has to append with its next prepare or end."""
 
-    def __init__(
-        self,
-        entries: Iterable[JournalEntry],
-        stand_ins: Mapping[str, str] | None = None,
-        resumed: Iterable[JournalEntry] = (),
-        settled_key: str | None = None,
-    ) -> None:
-        """`entries` are this turn's own; of a continuation, `resumed` are those of the turn that it resumes.
-
-        `stand_ins`: effect keys that meet another key's claim when they are met (see `resumed_journal`).
-        """
+    def __init__(self, entries: Iterable[JournalEntry], resumed: ResumedTurn | None = None) -> None:
+        """`entries` are this turn's own, in order; `resumed` is what a continuation goes on with."""
         own = {entry.entry: entry for entry in entries}
         self._own = frozenset(own)
-        self._earlier = {entry.entry: entry for entry in resumed} | own
+        self._earlier = {entry.entry: entry for entry in resumed.entries} | own if resumed else own
         self._pending: list[JournalEntry] = []
-        self._settled_key = settled_key
-        self.stand_ins = dict(stand_ins or {})
-        self.claims = frozenset(entry.effect_key for entry in self._earlier.values() if entry.kind == "claim")
+        self._settled_key = resumed.settled_key if resumed else None
+        self.stand_ins: Mapping[str, str] = resumed.stand_ins if resumed else {}
+        self.waived = resumed.waived if resumed else frozenset()
+        self.claims = frozenset(_claimed_keys(self._earlier.values()))
 
     def find(self, entry: str) -> JournalEntry | None:
         """What an earlier attempt recorded under that identity."""
@@ -61,17 +54,40 @@ class Journal:
         self._pending = [*entries, *self._pending]
 
 
-def resumed_journal(continuation: Continuation, own: tuple[JournalEntry, ...]) -> Journal:
-    """A continuation replays the journal of the turn it resumes, without what that turn saw of the settled key.
+@dataclass(frozen=True, slots=True)
+class ResumedTurn:
+    """What a continuation replays of the turn it resumes, without what that turn saw of the settled key.
 
-    A step that waited for a twin's receipt (R20) never asks for the twin's key: meeting its own key meets that one too,
-    so that a continuation can claim what was settled (R15).
+    `stand_ins`: a step that waited for a twin's receipt (R20) never asks for the twin's key; meeting its own key meets that
+    one too, so that a continuation can claim what was settled (R15). `waived` are effects that the turn made after it had
+    seen the settled key: they followed from an outcome that the settlement replaced, and its commit has told of them.
     """
-    settled_key = continuation.effect_key
-    kept = [entry for entry in continuation.journal if not _is_superseded(entry, settled_key)]
-    superseded = (entry for entry in continuation.journal if _is_superseded(entry, settled_key))
-    stand_ins = {entry.effect_key: settled_key for entry in superseded if entry.effect_key is not None}
-    return Journal(own, stand_ins, kept, settled_key)
+
+    entries: tuple[JournalEntry, ...]
+    settled_key: str
+    stand_ins: Mapping[str, str]
+    waived: frozenset[str]
+
+
+def resumed_turn(continuation: Continuation) -> ResumedTurn:
+    """Read the journal of the resumed turn, which is in the order in which it was written."""
+    settled_key, entries = continuation.effect_key, continuation.journal
+    superseded = [entry for entry in entries if _is_superseded(entry, settled_key)]
+    seen_at = next((place for place, entry in enumerate(entries) if _tells_of(entry, settled_key)), len(entries))
+    return ResumedTurn(
+        entries=tuple(entry for entry in entries if entry not in superseded),
+        settled_key=settled_key,
+        stand_ins={entry.effect_key: settled_key for entry in superseded if entry.effect_key is not None},
+        waived=frozenset(_claimed_keys(entries[seen_at:])) - {settled_key},
+    )
+
+
+def _claimed_keys(entries: Iterable[JournalEntry]) -> Iterator[str]:
+    return (entry.effect_key for entry in entries if entry.kind == "claim" and entry.effect_key is not None)
+
+
+def _tells_of(entry: JournalEntry, settled_key: str) -> bool:
+    return entry.effect_key == settled_key or _is_superseded(entry, settled_key)
 
 
 def _is_superseded(entry: JournalEntry, settled_key: str) -> bool:

@@ -74,7 +74,7 @@ class DurableScope:
     ) -> None:
         self.attempt = attempt
         self.broken: IntentionKernelError | None = None
-        self.met: set[str] = set()
+        self.met: set[str] = set(journal.waived)
         self.uncertain: dict[str, UncertainStep] = {}
         self.receipts: dict[str, ReceiptReference] = {}
         self._attempts = attempts
@@ -127,7 +127,7 @@ class DurableScope:
 
     def unclaimed(self) -> tuple[str, ...]:
         """The keys that earlier attempts prepared and this one has not met (R15)."""
-        return tuple(sorted(key for key in self._journal.claims if key is not None and key not in self.met))
+        return tuple(sorted(self._journal.claims - self.met))
 
     def pending_journal(self) -> tuple[JournalEntry, ...]:
         """What no transaction carried yet, for the commit."""

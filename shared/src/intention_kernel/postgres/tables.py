@@ -118,6 +118,7 @@ turn_journal = Table(
     _column("request_digest", LargeBinary),
     _column("body", LargeBinary),
     _column("requested_at_ms", BigInteger),
+    _column("position", BigInteger, numbered=True),
 )
 
 receipts = Table(

@@ -469,6 +469,50 @@ class ProgramEffectContract:
         assert provider.calls == ["charge:order-1", "notify:order-1"]
         assert not await boundary.journal(conversation.thread_id, "t1")
 
+    async def test_a_continuation_need_not_repeat_what_followed_from_not_knowing(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R15: the turn went on with a notice while it did not know; with the value there, another effect follows."""
+        provider = Provider()
+        provider.lose_reply("charge:order-1")
+
+        async def program(context: TurnContext) -> TurnResult:
+            run = context.run_effect
+            await run("before", provider.write, payload={"n": 0}, effect="notify")
+            try:
+                await run("order-1", provider.write, payload={}, effect="charge")
+            except EffectUncertainError:
+                await run("unclear", provider.write, payload={"n": 1}, effect="notify")
+                return TurnResult(Response("unclear"), status="blocked")
+            await run("charged", provider.write, payload={"n": 2}, effect="notify")
+            return said("charged")
+
+        conversation = Conversation(boundary, talking(program))
+        assert result_of(await conversation.send("go", "t1"))["status"] == "blocked"
+        await settle(boundary, conversation.thread_id, "charge:order-1", "completed", b"{}")
+        (resumed,) = await conversation.deliver_continuations()
+        assert result_of(resumed)["response"] == Response("charged").to_json()
+        assert provider.calls == ["notify:before", "charge:order-1", "notify:unclear", "notify:charged"]
+
+    async def test_a_continuation_that_plans_another_beginning_is_held(self, boundary: BoundaryHarness) -> None:
+        """R15: what the turn did before it met the settled key is done; another effect in its place would be a second one."""
+        provider = Provider()
+        provider.lose_reply("charge:order-1")
+        first = ["a", "b"]
+
+        async def program(context: TurnContext) -> TurnResult:
+            await context.run_effect(first.pop(0), provider.write, payload={"n": len(first)}, effect="notify")
+            await context.run_effect("order-1", provider.write, payload={}, effect="charge")
+            return said("done")
+
+        conversation = Conversation(boundary, talking(program))
+        await conversation.send("go", "t1")
+        await settle(boundary, conversation.thread_id, "charge:order-1", "completed", b"{}")
+        (held,) = await conversation.deliver_continuations()
+        assert isinstance(held, BeginAgain)
+        assert held.why == "held"
+        assert provider.calls == ["notify:a", "charge:order-1"]
+
     async def test_every_turn_that_waits_for_a_receipt_is_resumed(self, boundary: BoundaryHarness) -> None:
         """R30: two turns blocked on one receipt; the first continuation asks for the next issue."""
         provider = Provider()

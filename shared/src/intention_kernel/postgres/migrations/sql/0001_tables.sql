@@ -61,6 +61,7 @@ create table turn_journal (
   request_digest bytea not null,
   body bytea not null,
   requested_at_ms bigint not null,
+  position bigint not null generated always as identity,
   primary key (thread_id, turn_id, entry)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 

@@ -82,10 +82,10 @@ begin
   from taken as k
   cross join installation as n
   cross join lateral (
-    select min(e.requested_at_ms) as requested_at_ms, array_agg(e.entry order by e.entry) as entries,
-           array_agg(e.kind order by e.entry) as kinds, array_agg(e.effect_key order by e.entry) as effect_keys,
-           array_agg(e.outcome order by e.entry) as outcomes, array_agg(e.request_digest order by e.entry) as request_digests,
-           array_agg(e.body order by e.entry) as bodies
+    select min(e.requested_at_ms) as requested_at_ms, array_agg(e.entry order by e.position) as entries,
+           array_agg(e.kind order by e.position) as kinds, array_agg(e.effect_key order by e.position) as effect_keys,
+           array_agg(e.outcome order by e.position) as outcomes, array_agg(e.request_digest order by e.position) as request_digests,
+           array_agg(e.body order by e.position) as bodies
     from turn_journal as e where e.thread_id = k.thread_id and e.turn_id = k.turn_id
   ) as j
   union all
