@@ -79,9 +79,13 @@ async def _rounds(ours: Threads, by_hand: Threads, plan: Plan) -> _Measured:
 
 
 def _result(threads: int, measured: _Measured) -> Result:
-    cpu: dict[str, JsonValue] = {
-        "ours": median(one.cpu_microseconds for one in measured.ours),
-        "reference": median(one.cpu_microseconds for one in measured.by_hand),
+    client: dict[str, JsonValue] = {
+        "ours": median(one.client_cpu_us for one in measured.ours),
+        "reference": median(one.client_cpu_us for one in measured.by_hand),
+    }
+    server: dict[str, JsonValue] = {
+        "ours": median(one.server_cpu_us for one in measured.ours),
+        "reference": median(one.server_cpu_us for one in measured.by_hand),
     }
     sizes: JsonValue = payloads()[0].sizes()
     return compared(
@@ -90,7 +94,12 @@ def _result(threads: int, measured: _Measured) -> Result:
         sum(one.turns for one in measured.ours),
         [one.rate for one in measured.ours],
         [one.rate for one in measured.by_hand],
-        {"client_cpu_us": cpu, "connections_by_hand": min(threads, MOST_CONNECTIONS), "bytes": sizes},
+        {
+            "client_cpu_us": client,
+            "server_cpu_us": server,
+            "connections_by_hand": min(threads, MOST_CONNECTIONS),
+            "bytes": sizes,
+        },
     )
 
 

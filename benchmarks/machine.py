@@ -40,6 +40,18 @@ def cpu_seconds(process: psutil.Process) -> float:
     return float(times.user + times.system + times.children_user + times.children_system)
 
 
+def server_cpu_seconds(name: str) -> float:
+    """Of the servers of that name that we started; a process of theirs that ends meanwhile is counted by its parent."""
+    used = 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if process.name() == name:
+                used += cpu_seconds(process)
+        except psutil.NoSuchProcess:
+            continue
+    return used
+
+
 def _processor() -> str:
     file = Path("/proc/cpuinfo")
     lines = file.read_text("utf-8").splitlines() if file.exists() else []

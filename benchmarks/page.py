@@ -39,7 +39,9 @@ def page(measured: Sequence[tuple[Result, Mapping[str, JsonValue]]]) -> str:
     )
 
 
-_BOUNDARY_HEAD = """| boundary | ratio of each round, sorted | client CPU per turn, ours | by hand |
+_BOUNDARY_HEAD = """CPU per turn in µs, client and Postgres:
+
+| boundary | ratio of each round, sorted | ours | by hand |
 |---|---|---:|---:|
 """
 
@@ -61,9 +63,11 @@ def _row(result: Result) -> str:
 
 
 def _boundary_row(result: Result) -> str:
-    cpu = cast("dict[str, float]", result.detail["client_cpu_us"])
+    client = cast("dict[str, float]", result.detail["client_cpu_us"])
+    server = cast("dict[str, float]", result.detail["server_cpu_us"])
     ratios = ", ".join(f"{ratio:.3g}" for ratio in cast("list[float]", result.detail["ratios"]))
-    return f"| `{result.name}` | {ratios} | {cpu['ours']:,.0f} µs | {cpu['reference']:,.0f} µs |\n"
+    ours, by_hand = (f"{client[side]:,.0f} + {server[side]:,.0f}" for side in ("ours", "reference"))
+    return f"| `{result.name}` | {ratios} | {ours} | {by_hand} |\n"
 
 
 def _whole_section(result: Result) -> str:

@@ -43,8 +43,8 @@ def compared(
 ) -> Result:
     """Rates of rounds that went side by side: medians, the ratio being the median of each round's own."""
     ratios = [one / other for one, other in zip(ours, reference, strict=True)]
-    rounds: list[JsonValue] = [[_rounded(one), _rounded(other)] for one, other in zip(ours, reference, strict=True)]
-    spread: dict[str, JsonValue] = {"rounds": rounds, "ratios": [_rounded(ratio) for ratio in sorted(ratios)]}
+    rounds: list[JsonValue] = [[one, other] for one, other in zip(ours, reference, strict=True)]
+    spread: dict[str, JsonValue] = {"rounds": rounds, "ratios": [*sorted(ratios)]}
     return Result(name, median(ours), median(reference), median(ratios), unit, n, {**spread, **detail})
 
 
@@ -72,4 +72,6 @@ def _rounded(value: JsonValue) -> JsonValue:
         return float(f"{value:.4g}")
     if isinstance(value, dict):
         return {name: _rounded(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_rounded(member) for member in value]
     return value

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Protocol
 
+from benchmarks.machine import server_cpu_seconds
+
 AGENT, TENANT, FINGERPRINT, EFFECT = "agent", "tenant", "build-1", "inventory.reserve"
 REQUESTED_AT_MS = 1_767_225_600_000
 LEASE_SECONDS, CALL_SECONDS = 15.0, 30.0
@@ -23,11 +25,12 @@ class Side(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one side did in a round; `cpu_seconds` is the client's."""
+    """What one side did in a round, and the CPU that client and server used."""
 
     turns: int
     seconds: float
-    cpu_seconds: float
+    client_cpu_seconds: float
+    server_cpu_seconds: float
 
     @property
     def rate(self) -> float:
@@ -35,9 +38,14 @@ class Round:
         return self.turns / self.seconds
 
     @property
-    def cpu_microseconds(self) -> float:
-        """Client CPU per turn."""
-        return self.cpu_seconds / self.turns * 1e6
+    def client_cpu_us(self) -> float:
+        """Microseconds per turn."""
+        return self.client_cpu_seconds / self.turns * 1e6
+
+    @property
+    def server_cpu_us(self) -> float:
+        """Microseconds per turn."""
+        return self.server_cpu_seconds / self.turns * 1e6
 
 
 class Threads:
@@ -50,12 +58,18 @@ class Threads:
     async def round(self, seconds: float) -> Round:
         """Every thread makes turns until `seconds` are over, and ends the one that it is in."""
         before = sum(self._numbers.values())
-        start, start_cpu = perf_counter(), process_time()
+        start_server = server_cpu_seconds("postgres")
+        start, start_client = perf_counter(), process_time()
         async with asyncio.TaskGroup() as group:
             for thread_id in self._numbers:
                 group.create_task(self._until(thread_id, start + seconds))
-        end, end_cpu = perf_counter(), process_time()
-        return Round(sum(self._numbers.values()) - before, end - start, end_cpu - start_cpu)
+        end, end_client = perf_counter(), process_time()
+        return Round(
+            turns=sum(self._numbers.values()) - before,
+            seconds=end - start,
+            client_cpu_seconds=end_client - start_client,
+            server_cpu_seconds=server_cpu_seconds("postgres") - start_server,
+        )
 
     async def _until(self, thread_id: str, end: float) -> None:
         while perf_counter() < end:

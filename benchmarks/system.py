@@ -22,7 +22,7 @@ from turn_runner.settings import RunnerSettings
 from benchmarks.application import EVENTS
 from benchmarks.by_hand import SQL
 from benchmarks.load import Load, open_load
-from benchmarks.machine import cpu_seconds
+from benchmarks.machine import cpu_seconds, server_cpu_seconds
 from benchmarks.plan import Plan, progress
 from benchmarks.result import Result, percentile
 
@@ -44,8 +44,8 @@ class _Bench:
         """What each process has used up to now."""
         used = {name: cpu_seconds(process) for name, process in self.processes.items()}
         used["load"] = cpu_seconds(psutil.Process())
-        used["postgres"] = _cpu_of("postgres")
-        used["kafka"] = _cpu_of("java")
+        used["postgres"] = server_cpu_seconds("postgres")
+        used["kafka"] = server_cpu_seconds("java")
         return used
 
 
@@ -102,15 +102,13 @@ async def _running(data_dir: Path, thread_ids: Sequence[str]) -> AsyncIterator[_
             "benchmarks.application:application",
             _default_settings(),
         )
-        async with (
-            open_system(installation) as system,
-            open_load(servers.kafka_bootstrap_servers, prefix, PARTITIONS, thread_ids) as load,
-        ):
+        async with open_system(installation) as system:
             runner, relay = await system.start_runner(), await system.start_relay()
             await runner.await_ready()
             await relay.await_ready()
             processes = {"runner": psutil.Process(runner.pid), "relay": psutil.Process(relay.pid)}
-            yield _Bench(system, load, thread_ids, processes)
+            async with open_load(servers.kafka_bootstrap_servers, prefix, PARTITIONS, thread_ids) as load:
+                yield _Bench(system, load, thread_ids, processes)
 
 
 def _default_settings() -> dict[str, str]:
@@ -163,15 +161,3 @@ async def _account(bench: _Bench, turns: int) -> dict[str, JsonValue]:
 def _thread_ids(count: int) -> list[str]:
     run = random_id().hex[:8]
     return [f"thread-{run}-{number}" for number in range(count)]
-
-
-def _cpu_of(name: str) -> float:
-    """Of our own servers with that name; one that ends meanwhile is counted by its parent."""
-    used = 0.0
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if process.name() == name:
-                used += cpu_seconds(process)
-        except psutil.NoSuchProcess:
-            continue
-    return used
