@@ -78,6 +78,17 @@ class System:
         self._installation = installation
         self._database = database
         self._processes = processes
+        self._started: list[Process] = []
+
+    @asynccontextmanager
+    async def telling(self) -> AsyncIterator[None]:
+        """An error that leaves the body is told together with what the processes printed."""
+        try:
+            yield
+        except Exception as error:
+            for process in self._started:
+                error.add_note(f"--- {process.name}, pid {process.pid}:\n{process.output()}")
+            raise
 
     async def start_runner(self, failpoints: str = "", *, instance: str = "runner-1") -> Process:
         """A turn-runner. Two that may live at once need two instances."""
@@ -144,12 +155,16 @@ class System:
 
     async def _start(self, name: str, variables: dict[str, str]) -> Process:
         process = await Process.start(name, [script(name), "run"], self._installation.variables() | variables)
+        self._started.append(process)
         return await self._processes.enter_async_context(process)
 
 
 @asynccontextmanager
 async def open_system(installation: Installation) -> AsyncIterator[System]:
-    """A system without processes yet, its topics made; those that run at the end are killed."""
+    """A system without processes yet, its topics made; those that run at the end are killed.
+
+    An error that leaves the body carries what the processes printed.
+    """
     async with AsyncExitStack() as stack:
         database = await asyncpg.connect(installation.database_url)
         stack.push_async_callback(database.close)
@@ -157,4 +172,6 @@ async def open_system(installation: Installation) -> AsyncIterator[System]:
         await create_missing_topics(installation.kafka_bootstrap_servers, installation.topic_prefix, partitions)
         broker = await stack.enter_async_context(open_broker(installation.kafka_bootstrap_servers))
         processes = await stack.enter_async_context(AsyncExitStack())
-        yield System(installation, broker, database, processes)
+        system = System(installation, broker, database, processes)
+        async with system.telling():
+            yield system
