@@ -41,7 +41,7 @@ class ReconcilerProcess:
     @property
     def port(self) -> int:
         """Of /livez and /readyz; once ready."""
-        return int(self.ready_line.split()[1].rpartition(":")[2])
+        return int(self.ready_line.rpartition("http=")[2])
 
     async def http_status(self, path: str) -> int:
         """The status that its HTTP server answers."""

@@ -167,7 +167,10 @@ async def test_a_lookup_that_closed_the_key_lets_a_person_say_not_applied(fresh_
 def intention_queue(url: str, *arguments: str, **environment: str) -> Result:
     """The command, in this process but in a thread of its own."""
     return CliRunner().invoke(
-        queue, arguments, env={"INTENTION_DATABASE_URL": url, "INTENTION_APPLICATION": ""} | environment
+        queue,
+        arguments,
+        env={"INTENTION_DATABASE_URL": url, "INTENTION_KAFKA_BOOTSTRAP_SERVERS": "", "INTENTION_APPLICATION": ""}
+        | environment,
     )
 
 

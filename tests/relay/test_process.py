@@ -37,7 +37,7 @@ async def test_wrong_settings_are_all_listed_and_exit_2(command: str) -> None:
     code, out, err = await _run(command, INTENTION_LEASE_SECONDS="soon", INTENTION_HTTP_PORT="70000")
     assert code == 2
     assert not out
-    assert [line.split(":")[0] for line in err.splitlines()[1:]] == [
+    assert [line.split(":")[0] for line in err.splitlines()] == [
         f"INTENTION_{name}" for name in ("DATABASE_URL", "KAFKA_BOOTSTRAP_SERVERS", "HTTP_PORT", "LEASE_SECONDS")
     ]
 

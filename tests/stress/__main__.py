@@ -74,7 +74,8 @@ async def _lane(name: str, waiting: Iterator[int], bench: Bench, found: Found, m
             return
         found.runs += 1
         try:
-            found.moves += await run(name, seed, bench)
+            moves = await run(name, seed, bench)
+            found.moves += moves
         except ViolationError as violation:
             found.violations.append(f"{name} {seed}: {str(violation).splitlines()[0]}")
             print(violation, flush=True)

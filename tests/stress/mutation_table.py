@@ -607,7 +607,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             f"{_BOUNDARY}::TestContinuations::test_a_blocked_commit_asks_itself_whether_its_receipt_is_settled",
-            *_stress("crash"),
+            *_stress("redrive"),
         ),
     ),
     Mutation(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 try:
     import uvloop
 except ImportError:  # not on Windows
     uvloop = None  # type: ignore[assignment,unused-ignore]
 
-from intention_kernel.errors import ConfigurationError, IntentionKernelError
+from intention_kernel.errors import ConfigurationError, InfrastructureError, IntentionKernelError
+from intention_kernel.ids import jittered_seconds
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_RETRY_SECONDS = 0.5
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
@@ -54,6 +63,29 @@ async def stop_requested() -> AsyncIterator[asyncio.Event]:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+
+
+async def until_reached(attempt: Callable[[], Awaitable[T]], stop: asyncio.Event) -> T | None:
+    """What `attempt` returns, tried again while it raises InfrastructureError; None where `stop` is set before.
+
+    A process that starts before its servers waits for them, and says why, once for each reason.
+    """
+    said = ""
+    while not stop.is_set():
+        try:
+            return await attempt()
+        except InfrastructureError as error:
+            if str(error) != said:
+                logger.warning("%s", error)
+            said = str(error)
+        await set_or_after(stop, jittered_seconds(_RETRY_SECONDS))
+    return None
+
+
+async def set_or_after(event: asyncio.Event, seconds: float) -> None:
+    """Return when the event is set, or after that long."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
 
 
 async def _awaited(main: Callable[[], Awaitable[None]]) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 
 from intention_kernel import failpoints
 from intention_kernel.clock import Clock, SystemClock
@@ -14,6 +14,7 @@ from intention_kernel.errors import InfrastructureError
 from intention_kernel.health import HealthServer
 from intention_kernel.ids import jittered_seconds, random_id
 from intention_kernel.kafka.publisher import KafkaPublisher
+from intention_kernel.lifecycle import set_or_after
 from intention_kernel.postgres.outbox import PostgresOutbox
 from intention_kernel.postgres.outbox_connections import require_migrated
 from intention_kernel.postgres.outbox_wakeups import listen_for_wakeups
@@ -44,9 +45,19 @@ def fail_stop(reason: str) -> None:
 
 
 class RelayProcess:
-    """One relay from start to stop. `say_ready` is told the HTTP port once the broker answers and shards are shared."""
+    """One relay until `stop` is set, inside its grace.
 
-    def __init__(self, settings: RelaySettings, say_ready: Callable[[int], None], *, abort: Abort = fail_stop) -> None:
+    `say_ready` is told the HTTP port once the broker answers and shards are shared.
+    """
+
+    def __init__(
+        self,
+        settings: RelaySettings,
+        stop: asyncio.Event,
+        say_ready: Callable[[int], None],
+        *,
+        abort: Abort = fail_stop,
+    ) -> None:
         """Raises ConfigurationError for settings that cannot work."""
         failpoints.arm(settings.failpoints)
         self._settings = settings
@@ -55,16 +66,12 @@ class RelayProcess:
         self._clock: Clock = SystemClock()
         self._publisher = KafkaPublisher(settings.kafka_bootstrap_servers, settings.topic_prefix, self._clock)
         self._health = HealthServer(settings.http_port, self._dead, self._unready, host=settings.http_host)
-        self._stop = asyncio.Event()
+        self._stop = stop
         self._waiting_for: str | None = "starting"
         self._heart: Heart | None = None
 
-    def stop(self) -> None:
-        """Stop inside the grace."""
-        self._stop.set()
-
     async def run(self) -> None:
-        """Returns after `stop`, with everything given back. Raises ConfigurationError where the installation is wrong."""
+        """Returns after the stop, with everything given back. Raises ConfigurationError where the installation is wrong."""
         settings = self._settings
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._health)
@@ -129,14 +136,10 @@ class RelayProcess:
                 if self._waiting_for != str(error):
                     _log.warning("%s", error)
                 self._waiting_for = str(error)
-                await self._until_stop(jittered_seconds(_RETRY_SECONDS))
+                await set_or_after(self._stop, jittered_seconds(_RETRY_SECONDS))
             else:
                 self._waiting_for = None
                 return
-
-    async def _until_stop(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
 
     def _dead(self) -> str | None:
         seconds = self._publisher.unanswered_seconds

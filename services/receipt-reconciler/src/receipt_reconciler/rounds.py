@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 
 from intention_kernel.clock import Clock
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ids import jittered_seconds
+from intention_kernel.lifecycle import set_or_after
 from intention_kernel.ports.receipt_ledger import OpenReceipt
 from intention_kernel.reconciliation.reconciler import AT_ONCE, Reconciler
 
@@ -107,9 +107,3 @@ class Rounds:
     def _pause(self) -> float:
         """At most `most_seconds`, and not in step with other reconcilers."""
         return jittered_seconds(self._most_seconds * 2 / 3)
-
-
-async def set_or_after(event: asyncio.Event, seconds: float) -> None:
-    """Return when the event is set, or after that long."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)

@@ -69,13 +69,18 @@ async def wired_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
 
 
 @asynccontextmanager
-async def registered(runner: Runner) -> AsyncIterator[None]:
-    """This life of the instance, on record: its start proves an older life dead, its clean end proves its own (R22 c)."""
-    instance, boot = runner.process.instance, runner.process.boot
-    await runner.store.record_start(instance, boot)
-    yield
-    if runner.durability.abandoned.empty:
-        await runner.store.record_stop(instance, boot)
+async def started_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
+    """A wired runner whose consumer has its partitions. Errors as `wired_runner`.
+
+    This life of the instance is on record: its start proves an older life dead, its clean end proves its own (R22 c).
+    """
+    async with wired_runner(settings) as runner:
+        instance, boot = runner.process.instance, runner.process.boot
+        await runner.store.record_start(instance, boot)
+        await runner.consumer.start()
+        yield runner
+        if runner.durability.abandoned.empty:
+            await runner.store.record_stop(instance, boot)
 
 
 def _consumer(settings: RunnerSettings, topics: Topics, handler: TurnHandler, clock: SystemClock) -> KeyOrderedConsumer:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import AsyncExitStack
 
 import click
 from intention_kernel import failpoints
 from intention_kernel.application.loading import load_application
 from intention_kernel.health import HealthServer
-from intention_kernel.lifecycle import run_async, stop_requested
+from intention_kernel.lifecycle import run_async, stop_requested, until_reached
 from intention_kernel.settings import help_text, load
 from intention_kernel.telemetry import configure_logging
 from prometheus_client import REGISTRY
 
-from turn_runner.bootstrap import Runner, described, registered, wired_runner
+from turn_runner.bootstrap import Runner, described, started_runner, wired_runner
 from turn_runner.metrics import RunnerMetrics
 from turn_runner.settings import RunnerSettings
 
@@ -41,8 +42,10 @@ def check() -> None:
 async def _run() -> None:
     settings = load(RunnerSettings)
     failpoints.arm(settings.failpoints)
-    async with stop_requested() as stop, wired_runner(settings) as runner, registered(runner):
-        await runner.consumer.start()
+    async with stop_requested() as stop, AsyncExitStack() as stack:
+        runner = await until_reached(lambda: stack.enter_async_context(started_runner(settings)), stop)
+        if runner is None:
+            return
         REGISTRY.register(RunnerMetrics(runner.consumer, runner.handler))
         health = HealthServer(
             settings.http_port, lambda: _live(runner), lambda: _ready(runner), host=settings.http_host

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,8 +16,10 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from intention_kernel.application.loading import VARIABLE, load_application
+from intention_kernel.application.loading import load_application
+from intention_kernel.cli.exit_codes import CONFLICT, DENIED, FAILED, NOT_FOUND, USAGE
 from intention_kernel.cli.queue_text import plain, print_items, shown_lines
+from intention_kernel.cli.settings import addresses
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.errors import ConfigurationError, IntentionKernelError, JsonError
 from intention_kernel.ports.operator_queue import OperatorQueue, Phase
@@ -26,12 +27,8 @@ from intention_kernel.postgres.reconciliation import open_receipts
 from intention_kernel.reconciliation import queue as operations
 from intention_kernel.reconciliation.document import item_document, shown_document, verdict_document
 from intention_kernel.reconciliation.workbench import EffectOf, effects_of
-from intention_kernel.servers.state import DATABASE_URL, read_variables
-
-EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CHANGED, EXIT_REFUSED = 1, 2, 4, 5, 6
 
 _ALL_PHASES: tuple[Phase, ...] = (*operations.UNFINISHED, "done")
-_DATA = Path(".intention")
 _Answer = TypeVar("_Answer")
 
 
@@ -64,7 +61,7 @@ def show(receipt_id: str, output: str) -> None:
     """Show a receipt: its history, what was seen, who waits, what may be decided and why."""
     shown = _run(lambda store, effect_of: operations.show(store, receipt_id, effect_of))
     if shown is None:
-        _fail(EXIT_NOT_FOUND, f"there is no receipt {receipt_id}")
+        _fail(NOT_FOUND, f"there is no receipt {receipt_id}")
     if output == "json":
         click.echo(_text(shown_document(shown)))
     else:
@@ -111,15 +108,15 @@ def _tell(answer: operations.ResolveAnswer, decision: operations.Decision, outpu
             said = f"settled as {resolution.replace('_', ' ')}; the turns that wait for it go on next"
             click.echo(_text(document) if output == "json" else said)
         case operations.NotFound():
-            _fail(EXIT_NOT_FOUND, f"there is no receipt {decision.receipt_id}")
+            _fail(NOT_FOUND, f"there is no receipt {decision.receipt_id}")
         case operations.VersionChanged(why=why):
-            _fail(EXIT_CHANGED, f"nothing was settled: {why}; `intention queue show {decision.receipt_id}` shows it")
+            _fail(CONFLICT, f"nothing was settled: {why}; `intention queue show {decision.receipt_id}` shows it")
         case operations.Invalid(problem=problem):
-            _fail(EXIT_USAGE, problem)
+            _fail(USAGE, problem)
         case operations.Refused(verdict=verdict):
             if output == "json":
                 click.echo(_text(verdict_document(verdict)))
-            _fail(EXIT_REFUSED, f"not admitted: {verdict.reason}")
+            _fail(DENIED, f"not admitted: {verdict.reason}")
 
 
 def _value(given: str) -> JsonValue:
@@ -140,31 +137,18 @@ def _run(work: Callable[[OperatorQueue, EffectOf | None], Awaitable[_Answer]]) -
     try:
         return asyncio.run(connected())
     except ConfigurationError as error:
-        _fail(EXIT_USAGE, str(error))
+        _fail(USAGE, str(error))
     except IntentionKernelError as error:
-        _fail(EXIT_FAILED, str(error))
+        _fail(FAILED, str(error))
 
 
 @asynccontextmanager
 async def _opened() -> AsyncIterator[tuple[OperatorQueue, EffectOf | None]]:
     """The store, and what the application declares where the environment names one."""
-    variables = _variables()
-    application = variables.get(VARIABLE)
-    effect_of = effects_of(load_application(application).agents) if application else None
-    async with open_receipts(variables[DATABASE_URL], pool_size=1) as receipts:
+    found = addresses(database=True)
+    effect_of = effects_of(load_application(found.application).agents) if found.application else None
+    async with open_receipts(found.database_url, pool_size=1) as receipts:
         yield receipts, effect_of
-
-
-def _variables() -> dict[str, str]:
-    """The environment's, completed by what `intention dev` wrote where the environment names no database."""
-    named = {name: value for name in (DATABASE_URL, VARIABLE) if (value := os.environ.get(name))}
-    if DATABASE_URL in named:
-        return named
-    kept = read_variables(_DATA)
-    if DATABASE_URL not in kept:
-        raise ConfigurationError(f"{DATABASE_URL} is not set, and {_DATA / 'env'} does not name a database either")
-    click.echo(f"using the servers named in {_DATA / 'env'}", err=True)
-    return kept | named
 
 
 def _text(document: JsonValue) -> str:

@@ -71,20 +71,3 @@ class Receipt:
     reference: str | None
     prepared_at: datetime
     call_deadline: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptNotice:
-    """What `receipts.reconciliation` says when a receipt needs or got attention (interface 2)."""
-
-    receipt_id: str
-    thread_id: str
-    turn_id: str
-    tenant_id: str | None
-    effect: str
-    state: ReceiptState
-    settlement: int
-    phase: Literal["open", "decided", "done", "failed"]
-    version: int
-    title: str
-    occurred_at: datetime
