@@ -26,9 +26,9 @@ from tests.support.fan7 import (
     RESERVATION_KEYS,
     WORK_ORDER_KEY,
     Inventory,
+    installation_of,
     request,
     running_inventory,
-    small_installation,
 )
 from tests.support.servers import SharedServers
 
@@ -96,7 +96,7 @@ async def fan7(
 @pytest.fixture
 async def place(servers: SharedServers, fresh_database: str, topic_prefix: str) -> Installation:
     """A migrated database and a topic prefix of this test alone."""
-    return await small_installation(servers, fresh_database, topic_prefix)
+    return installation_of(servers, fresh_database, topic_prefix)
 
 
 async def reserve_and_lose_the_answer(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from intention_kernel.kafka.topics import partition_counts
 from intention_kernel.postgres.reading import stored_partition_count
 
 from tests.cli.invoking import environment, intention_beside
-from tests.support.servers import SharedServers, create_database, drop_database
+from tests.support.servers import PARTITIONS, SharedServers, create_database, drop_database
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ async def test_a_database_of_another_partition_count_is_refused_before_anything_
     env = environment(fresh_database, servers.kafka_bootstrap_servers, topic_prefix)
     said = await intention_beside("migrate", "--partitions", "3", env=env)
     assert said.code == 2
-    assert "12 partitions" in said.err
-    assert "--partitions 12" in said.err
+    assert f"{PARTITIONS} partitions" in said.err
+    assert f"--partitions {PARTITIONS}" in said.err
     assert await partition_counts(servers.kafka_bootstrap_servers, Topics(topic_prefix).all) == {}
 
 

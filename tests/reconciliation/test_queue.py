@@ -271,7 +271,7 @@ async def test_the_command_finds_the_servers_of_intention_dev_and_says_so(
         write_state(tmp_path / ".intention", Servers(db.url, "127.0.0.1:1"))
         result = await asyncio.to_thread(intention_queue, "", "ls", "-o", "ids")
         assert (result.exit_code, result.stdout) == (0, "")
-        assert "using the servers named in .intention/env" in result.stderr
+        assert "from .intention/env" in result.stderr
 
 
 async def test_the_command_checks_a_value_against_the_application(fresh_database: str) -> None:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import asyncpg
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest
 from intention_kernel.servers.addresses import Servers
 from intention_kernel.testing.crash_points import Conversation
@@ -22,7 +21,6 @@ APPLICATION = "examples.fan7:application"
 EFFECT_OF = {"lookup": "inventory.reserve", "retry": "inventory.reserve_again", "operator": "inventory.reserve_manual"}
 RESERVATION_KEYS = {settled_by: f"{effect}:FAN-7" for settled_by, effect in EFFECT_OF.items()}
 WORK_ORDER_KEY = "inventory.work_order:FAN-7"
-PARTITIONS = 4
 _ASKED = "asked to write "
 
 
@@ -38,13 +36,8 @@ def request(thread_id: str, turn_id: str, text: str, settled_by: str = "lookup")
     )
 
 
-async def small_installation(servers: Servers, database_url: str, topic_prefix: str) -> Installation:
-    """FAN-7 over topics of few partitions: every one of them costs the broker something."""
-    connection = await asyncpg.connect(database_url)
-    try:
-        await connection.execute("update installation set partition_count = $1", PARTITIONS)
-    finally:
-        await connection.close()
+def installation_of(servers: Servers, database_url: str, topic_prefix: str) -> Installation:
+    """FAN-7 in a database and under a prefix of its own."""
     return Installation(database_url, servers.kafka_bootstrap_servers, topic_prefix, APPLICATION)
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import importlib
-import importlib.util
 import json
 import os
 import shutil
@@ -29,10 +27,13 @@ import asyncpg
 import psutil
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.ids import random_id
+from intention_kernel.postgres.migrate import migrate
 from intention_kernel.servers.addresses import Servers
 from intention_kernel.servers.select import selected_servers
 
 RUN_VARIABLE = "INTENTION_TEST_RUN"
+PARTITIONS = 4
+"""Of every topic of a test; each partition costs the broker something."""
 _START_SECONDS = 300.0
 _STOP_SECONDS = 60.0
 _POLL_SECONDS = 0.05
@@ -155,12 +156,6 @@ async def drop_database(servers: Servers, name: str) -> None:
         await connection.close()
 
 
-async def _migrate(database_url: str) -> None:
-    """Create the schema; an empty database while there is no migration to run."""
-    if importlib.util.find_spec("intention_kernel.postgres.migrate") is not None:
-        await importlib.import_module("intention_kernel.postgres.migrate").migrate(database_url)
-
-
 def _say(line: str) -> None:
     print(line, flush=True)
 
@@ -174,7 +169,7 @@ async def _keep(directory: Path, controller_pid: int) -> None:
         directory / "data", environment=os.environ, say=_say, postgres_settings=_SETTINGS
     ) as servers:
         template = f"intention_template_{random_id().hex[:12]}"
-        await _migrate(await create_database(servers, template))
+        await migrate(await create_database(servers, template), partitions=PARTITIONS)
         try:
             partial = directory / "addresses.tmp"
             shared = SharedServers(servers.database_url, servers.kafka_bootstrap_servers, template)

@@ -127,12 +127,17 @@ class EffectAttempts:
         attempt_id = random_id()
         seconds = min(wanted.effect.call_timeout_seconds, self._attempt.end_seconds - self._clock.monotonic_seconds())
         not_after = self._clock.now() + timedelta(seconds=seconds)
+        called_by = self._clock.monotonic_seconds() + seconds
         answer = await self._prepare(wanted, attempt_id, seconds)
         if not isinstance(answer, Prepared):
             return _refusal(answer, wanted, receipt_id(self._attempt.thread_id, wanted.effect_key))
         await failpoint("runner.after_prepare")
         if started.cancelled():
             return await self._end(wanted, attempt_id, answer.attempt, _NEVER_CALLED)
+        if not self._lease.allows(0.0) or self._clock.monotonic_seconds() >= called_by:
+            # The process slept. A check cannot close the gap before the send (R22), but it makes it small.
+            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+            raise LeaseLostError(f"{wanted.effect_key}: the lease or the time to call ran out before the call")
         authority = EffectAuthority(
             idempotency_key=wanted.effect_key,
             receipt_id=receipt_id(self._attempt.thread_id, wanted.effect_key),
