@@ -66,7 +66,7 @@ def variables(settings_class: type[BaseSettings]) -> tuple[Variable, ...]:
 def help_text(settings_class: type[BaseSettings]) -> str:
     """The variables as lines for a command's `--help`."""
     lines = (f"  {each.name}{_shown_default(each)}\n      {each.description}" for each in variables(settings_class))
-    return "Settings are environment variables (default in parentheses, else required):\n\n" + "\n".join(lines)
+    return "Settings are environment variables (default in parentheses, else required):\n" + "\n".join(lines)
 
 
 def _shown_default(variable: Variable) -> str:
