@@ -12,8 +12,8 @@ def block_and_journal(tables: Tables, ask: Commit) -> None:
     """The part of a commit that is about effects; called with the turn's row written."""
     resumed = ask.continuation.resumed_turn_id if ask.continuation else None
     home = resumed or ask.turn_id
-    if ask.continuation is not None:
-        _unblock(tables, ask.thread_id, ask.continuation.effect_key, home)
+    if resumed is not None:
+        _unblock(tables, ask.thread_id, resumed)
     for step in ask.blocked:
         _block(tables, ask.thread_id, step.effect_key, step.turn_id)
     _leave_abandoned(tables, ask, home)
@@ -21,9 +21,9 @@ def block_and_journal(tables: Tables, ask: Commit) -> None:
     _rendezvous(tables, ask)
 
 
-def _unblock(tables: Tables, thread_id: str, effect_key: str, turn_id: str) -> None:
-    step = (thread_id, effect_key, turn_id)
-    tables.blocked_steps[:] = [known for known in tables.blocked_steps if known != step]
+def _unblock(tables: Tables, thread_id: str, turn_id: str) -> None:
+    """A continuation has run its turn again: what that turn waits for now is what this commit says (protocol R30)."""
+    tables.blocked_steps[:] = [step for step in tables.blocked_steps if (step[0], step[2]) != (thread_id, turn_id)]
 
 
 def _block(tables: Tables, thread_id: str, effect_key: str, turn_id: str) -> None:

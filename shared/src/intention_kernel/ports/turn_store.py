@@ -148,10 +148,11 @@ class ContinuationOf:
 class Commit:
     """The end of a turn: result, next checkpoint and events, all or nothing.
 
-    `blocked` are the steps that now wait; `claimed` the effect keys that this attempt met, or need not (R15). `events` is the packed
-    block of `event_count` records numbered from `next_sequence`. `request` is the request's wire bytes. `journal` is what no
-    prepare or end carried yet: kept, under the turn that first blocked, only where something stays blocked; newer entries
-    replace older ones there, so that the next continuation replays what this one saw.
+    `blocked` are the steps that now wait; of a continuation, all that its resumed turn waits for from now on (R30).
+    `claimed` are the effect keys that this attempt met, or need not (R15). `events` is the packed block of `event_count`
+    records numbered from `next_sequence`. `request` is the request's wire bytes. `journal` is what no prepare or end
+    carried yet: kept, under the turn that first blocked, only where something stays blocked; newer entries replace older
+    ones there, so that the next continuation replays what this one saw.
     """
 
     thread_id: str

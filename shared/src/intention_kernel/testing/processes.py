@@ -145,7 +145,7 @@ class Process:
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
-        async for raw in self._process.stdout:
+        while raw := await _line_of(self._process.stdout):
             line = raw.decode("utf-8", "replace").rstrip("\n")
             self._lines.append(line)
             if line.startswith(self._ready_prefix) and not self._ready_line.done():
@@ -158,3 +158,12 @@ class Process:
         code = self._process.returncode
         ended = "" if code is None else f" (exit code {code})"
         return InfrastructureError(f"{self.name} {what}{ended}; its last lines:\n{shown or '  | (none)'}")
+
+
+async def _line_of(stream: asyncio.StreamReader) -> bytes:
+    """The next line; one that is too long is left out, so that who writes it never waits for us."""
+    while True:
+        try:
+            return await stream.readline()
+        except ValueError:  # the stream has let go of what it held of the line
+            continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -493,6 +494,33 @@ class ProgramEffectContract:
         (resumed,) = await conversation.deliver_continuations()
         assert result_of(resumed)["response"] == Response("charged").to_json()
         assert provider.calls == ["notify:before", "charge:order-1", "notify:unclear", "notify:charged"]
+
+    async def test_a_turn_waits_no_more_for_what_its_continuation_did_without(self, boundary: BoundaryHarness) -> None:
+        """R30: a notice that followed from not knowing is unknown too; once the charge is known, nobody waits for it."""
+        provider = Provider()
+        provider.lose_reply("charge:order-1")
+        provider.lose_reply("notify:unclear")
+
+        async def program(context: TurnContext) -> TurnResult:
+            try:
+                await context.run_effect("order-1", provider.write, payload={}, effect="charge")
+            except EffectUncertainError:
+                with suppress(EffectUncertainError):
+                    await context.run_effect("unclear", provider.write, payload={}, effect="notify")
+                return TurnResult(Response("unclear"), status="blocked")
+            return said("charged")
+
+        conversation = Conversation(boundary, talking(program))
+        blocked_on = result_of(await conversation.send("go", "t1"))["blockedOn"]
+        assert isinstance(blocked_on, list)
+        assert len(blocked_on) == 2
+        await settle(boundary, conversation.thread_id, "charge:order-1", "completed", b"{}")
+        (resumed,) = await conversation.deliver_continuations()
+        assert result_of(resumed)["status"] == "completed"
+        assert await boundary.blocked_steps(conversation.thread_id) == frozenset()
+        await settle(boundary, conversation.thread_id, "notify:unclear", "completed", b"{}")
+        (nobody,) = await conversation.deliver_continuations()
+        assert result_of(nobody)["response"] is None
 
     async def test_a_continuation_that_plans_another_beginning_is_held(self, boundary: BoundaryHarness) -> None:
         """R15: what the turn did before it met the settled key is done; another effect in its place would be a second one."""

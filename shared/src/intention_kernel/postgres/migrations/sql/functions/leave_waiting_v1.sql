@@ -19,8 +19,9 @@ begin
     returning r.effect_key
   ) select coalesce(array_agg(effect_key), '{}') into abandoned from moved;
 
+  -- A continuation has run its turn again: what that turn waits for now is what this commit says, and no more (R30).
   delete from blocked_steps as b
-  where b.thread_id = thread and b.effect_key = settled_key and b.turn_id = home and settled_key <> all (abandoned)
+  where b.thread_id = thread and b.turn_id = resumed and b.effect_key <> all (abandoned)
     and not exists (select from unnest(blocked_keys, blocked_turns) as w (ky, tu) where w.ky = b.effect_key and w.tu = b.turn_id);
   insert into blocked_steps (thread_id, effect_key, turn_id, revision)
   select thread, w.ky, w.tu, u.revision from (
