@@ -56,9 +56,22 @@ async def test_ports_are_opened_once_and_left(shop: str) -> None:
         (":application", "not module:attribute"),
         ("no_such_shop:application", "no module named 'no_such_shop'"),
         ("corner_shop:nothing", "no such attribute"),
-        ("corner_shop:something", "a int, not an Application"),
+        ("corner_shop:something", "no Application, but of type int"),
     ],
 )
 def test_what_is_no_application_is_refused_with_what_to_do(shop: str, name: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         load_application(name)
+
+
+def test_a_missing_module_is_told_apart_from_a_missing_dependency_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`corner` is no parent of `corner_mart`, whatever its first letters."""
+    (tmp_path / "corner_mart.py").write_text("import corner\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    with pytest.raises(ConfigurationError, match=r"'corner' \(a dependency\?\)"):
+        load_application("corner_mart:application")
+    with pytest.raises(ConfigurationError, match="'corner_store' .is it in this folder"):
+        load_application("corner_store.agents:application")

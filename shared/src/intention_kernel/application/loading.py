@@ -29,11 +29,12 @@ def load_application(name: str) -> Application:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         missing = error.name or module_name
-        hint = "is it in this folder, installed, or its folder on PYTHONPATH?" if module_name.startswith(missing) else "a dependency?"
+        ours = module_name == missing or module_name.startswith(f"{missing}.")
+        hint = "is it in this folder, installed, or its folder on PYTHONPATH?" if ours else "a dependency?"
         raise ConfigurationError(f"{VARIABLE}: no module named {missing!r} ({hint})") from error
     found = getattr(module, attribute, None)
     if not isinstance(found, Application):
-        what = "no such attribute" if found is None else f"a {type(found).__name__}, not an Application"
+        what = "no such attribute" if found is None else f"it is no Application, but of type {type(found).__name__}"
         raise ConfigurationError(f"{VARIABLE}: {name}: {what}")
     return found
 
