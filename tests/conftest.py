@@ -17,6 +17,9 @@ from tests.support.servers import (
     stop_shared_servers,
 )
 
+# The contract suites live in the library; their asserts explain themselves as those of any test do.
+pytest.register_assert_rewrite("intention_kernel.testing")
+
 
 def pytest_configure() -> None:
     """Name the run before workers start, so that all of them share its servers."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 from intention_kernel.postgres.store import PostgresStore
+from intention_kernel.testing.misbehaviour_contract import MisbehaviourContract
 from intention_kernel.testing.program_contract import ProgramEffectContract, ProgramTurnContract
 
 from tests.contract.postgres_harness import PostgresHarness
@@ -28,3 +29,7 @@ class TestTurns(ProgramTurnContract):
 
 class TestEffects(ProgramEffectContract):
     """Protocol 3 and 5."""
+
+
+class TestMisbehaviour(MisbehaviourContract):
+    """Design 3: whoever misbehaves harms itself."""

@@ -62,7 +62,7 @@ async def test_an_answer_that_contradicts_the_settlement_goes_to_the_top_of_the_
         works = _reconciler(db, Lookup(find), lookup_closes_key=True)
         assert (await works.run_once()).settled == 1
         late = await store.end(end_of(ask, "completed"))
-        assert late == EndAnswer("contradicts", "failed")
+        assert late == EndAnswer("contradicts", "failed", contradicted=True)
         assert (await works.run_once()).settled == 0
         top, below = (await db.receipts.items(("open",), 10))[:2]
         assert (top.thread_id, top.contradicted, top.settlement, top.state) == ("t", True, 2, "failed")

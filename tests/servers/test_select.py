@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.servers.addresses import Servers
-from intention_kernel.servers.containers import kafka_environment
+from intention_kernel.servers.containers import START_SCRIPT, kafka_environment
 from intention_kernel.servers.kafka import broker_properties
 from intention_kernel.servers.select import selected_servers, server_choice
 
@@ -76,7 +76,7 @@ async def test_docker_asks_the_engine_for_both_official_images(
     assert (postgres["Image"], postgres["Cmd"]) == ("postgres:18", ["postgres", "-c", "max_connections=300"])
     assert (kafka["Image"], kafka["Entrypoint"]) == ("apache/kafka:4.3.1", ["sh", "-c"])
     assert any("psql" in command for command in engine.commands)
-    script = engine.files["/tmp/start-with-address.sh"]
+    script = engine.files[START_SCRIPT]
     assert f"KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://127.0.0.1:{kafka_port},BROKER://localhost:9093\n" in script
     assert script.endswith("exec /etc/kafka/docker/run\n")
     assert sorted(engine.removed) == ["0", "1"]

@@ -398,10 +398,7 @@ MUTATIONS: tuple[Mutation, ...] = (
                 "and r.state = 'prepared' and r.fence = fence_number and false\n    returning",
             ),
         ),
-        (
-            f"{_BOUNDARY}::TestEffects::test_a_commit_leaves_no_receipt_prepared",
-            f"{_PROGRAMS}::TestEffects::test_an_operation_that_the_program_gave_up_on_blocks_the_turn",
-        ),
+        (f"{_BOUNDARY}::TestEffects::test_a_commit_leaves_no_receipt_prepared",),
     ),
     Mutation(
         "no-margin",

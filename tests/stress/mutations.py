@@ -1,6 +1,6 @@
 """Switch every rule off in turn and run the tests that know it: `python -m tests.stress.mutations [NAME…]`.
 
-Each test has to fail. The last line is JSON; `--write` makes docs/mutations.md of a complete run.
+Each test has to fail. The last line is JSON; `--write` puts the results into docs/mutations.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tests.stress.mutated import ROOT
 from tests.stress.mutation_table import MUTATIONS, Mutation
@@ -73,24 +73,40 @@ def check(mutation: Mutation) -> tuple[list[str], list[str]]:
 
 def main(names: Sequence[str], *, write: bool) -> int:
     """The exit status: 1 where a test does not catch what it should."""
-    started, rows, missing = time.monotonic(), [], []
+    started, missing = time.monotonic(), []
+    rows: dict[str, str] = {}
     for mutation in MUTATIONS:
         if names and mutation.name not in names:
             continue
         caught, missed = check(mutation)
         missing += [f"{mutation.name}: {test}" for test in missed]
-        rows.append(f"| {mutation.rule} | {mutation.without} | {', '.join(caught) or 'none'} |")
+        rows[_begins(mutation)] = f"{_begins(mutation)} {', '.join(caught) or 'none'} |"
     if write:
-        _DOCUMENT.write_text(_HEADER + "\n".join(rows) + "\n")
+        _DOCUMENT.write_text(_HEADER + "\n".join(_merged(rows)) + "\n")
     seconds = round(time.monotonic() - started)
     print(json.dumps({"mutations": len(rows), "not_caught": missing, "seconds": seconds}))
     return 1 if missing else 0
 
 
+def _begins(mutation: Mutation) -> str:
+    return f"| {mutation.rule} | {mutation.without} |"
+
+
+def _merged(rows: Mapping[str, str]) -> list[str]:
+    """The rows of this run, and of earlier ones for what it left out."""
+    lines = _DOCUMENT.read_text("utf-8").splitlines() if _DOCUMENT.exists() else []
+    found = []
+    for mutation in MUTATIONS:
+        begins = _begins(mutation)
+        earlier = next((line for line in lines if line.startswith(begins)), f"{begins} not run |")
+        found.append(rows.get(begins, earlier))
+    return found
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.stress.mutations")
     parser.add_argument("names", nargs="*", help="default: all")
-    parser.add_argument("--write", action="store_true", help="write docs/mutations.md")
+    parser.add_argument("--write", action="store_true", help="put the results into docs/mutations.md")
     options = parser.parse_args()
     run = current_run()
     shared_servers(run)  # the tests below are part of this run and share its servers

@@ -13,7 +13,7 @@ WITNESSES: dict[str, tuple[int, ...]] = {
     "lost": (13, 333),
     "commit": (24,),
     "m2": (30, 36),
-    "aside": (23,),
+    "aside": (10, 23),
     "lie": (62,),
 }
 

@@ -92,6 +92,18 @@ def test_the_same_content_is_agent_tenant_input_and_trigger_and_nothing_else() -
         assert digest_of(request(**change)) != plain
 
 
+def test_a_requests_digest_is_that_of_the_content_it_arrived_with() -> None:
+    """R7: begin, commit and set-aside name one content, whatever the program does to its input between them."""
+    value = json.dumps(request(input={"text": "", "interactionSelection": {"chosen": ["a"]}})).encode()
+    decoded, twin = decode_turn_request(b"t", value), decode_turn_request(b"t", value)
+    arrived = decoded.content_digest()
+    assert decoded == twin
+    assert encode_turn_request(decoded) == encode_turn_request(twin)
+    assert decoded.input is not None
+    decoded.input.interaction_selection["chosen"].append("b")  # type: ignore[index, call-overload, union-attr]
+    assert decoded.content_digest() == arrived == twin.content_digest()
+
+
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text(), max_size=5), st.text())
 def test_a_request_comes_back_as_it_was_sent(host_context: dict[str, Any], text: str) -> None:
     value = json.dumps(request(hostContext=host_context, input={"text": text})).encode()

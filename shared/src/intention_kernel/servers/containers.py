@@ -20,7 +20,8 @@ from intention_kernel.servers.postgres import DATABASE, MAJOR
 POSTGRES_IMAGE = f"postgres:{MAJOR}"
 KAFKA_IMAGE = f"apache/kafka:{KAFKA_VERSION}"
 _KAFKA_PORT = 9092
-_START_SCRIPT = "/tmp/start-with-address.sh"
+START_SCRIPT = "/tmp/start-with-address.sh"
+"""Inside the image: started once the mapped port is known."""
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.1
 
@@ -84,7 +85,7 @@ def _postgres_container(settings: Mapping[str, str]) -> DatabaseContainer:
 
 def _kafka_container() -> Container:
     core = importlib.import_module("testcontainers.core.container")
-    waiting = f"until [ -s {_START_SCRIPT} ]; do sleep 0.1; done; exec bash {_START_SCRIPT}"
+    waiting = f"until [ -s {START_SCRIPT} ]; do sleep 0.1; done; exec bash {START_SCRIPT}"
     container: Container = core.DockerContainer(
         KAFKA_IMAGE, env=kafka_environment(), ports=[_KAFKA_PORT], entrypoint=["sh", "-c"]
     )
@@ -113,7 +114,7 @@ async def _start_kafka(stack: AsyncExitStack) -> str:
     host = await asyncio.to_thread(container.get_container_host_ip)
     port = await asyncio.to_thread(container.get_exposed_port, _KAFKA_PORT)
     script = kafka_start_script(host, port).encode()
-    await asyncio.to_thread(container.copy_into_container, script, _START_SCRIPT, 0o755)
+    await asyncio.to_thread(container.copy_into_container, script, START_SCRIPT, 0o755)
     clock = SystemClock()
     deadline = clock.monotonic_seconds() + _START_SECONDS
     while not await answers_api_versions(host, port):
