@@ -73,5 +73,5 @@ def test_a_missing_module_is_told_apart_from_a_missing_dependency_of_it(
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     with pytest.raises(ConfigurationError, match=r"'corner' \(a dependency\?\)"):
         load_application("corner_mart:application")
-    with pytest.raises(ConfigurationError, match="'corner_store' .is it in this folder"):
+    with pytest.raises(ConfigurationError, match=r"'corner_store' \(is it in this folder"):
         load_application("corner_store.agents:application")
