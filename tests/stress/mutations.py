@@ -25,7 +25,10 @@ _HEADER = """# Mutations
 Which test fails when a rule of the protocol is switched off. `python -m tests.stress.mutations` replaces the text in a
 copy (a scratch database, a module in the test process), runs the named tests and expects each of them to fail; a test of `make test`
 checks that every replacement still applies. Stress scenarios are run with the seeds of a test run; what they find is the
-first broken promise.
+first broken promise, in brackets.
+
+Not here: R21, R38 and R39, which no statement of the boundary carries, and what only a person can break. Three mutations
+(R16 unfenced, R23, R32) are told by a contract test alone: hundreds of random schedules do not reach them.
 
 | rule | switched off | the test that fails |
 |---|---|---|
@@ -50,7 +53,7 @@ def run_test(mutation: Mutation, test: str) -> tuple[bool, str]:
     ]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode == 1 and _FAILED.search(done.stdout):
-        promise = re.search(r"ViolationError: (.*)", done.stdout)
+        promise = re.search(r"(?<!Unique)(?<!Check)ViolationError: (.*)", done.stdout)
         return True, promise.group(1) if promise else ""
     if done.returncode == 0:
         return False, "passed"
