@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from intention_kernel.agent.effect import Absent, Answer, Effect, Inconclusive, Lookup, Manual, Ports, ReceiptView
-from intention_kernel.cli.queue import queue
 from intention_kernel.reconciliation.queue import (
     Decision,
     Invalid,
@@ -25,6 +22,7 @@ from intention_kernel.reconciliation.workbench import EffectOf
 from intention_kernel.servers.addresses import Servers
 from intention_kernel.servers.state import write_state
 
+from tests.cli.invoking import Said, environment, intention, intention_beside
 from tests.reconciliation.bench import Ledger, effect, ledger, reconciler
 
 VALUE = {"charge": "ch-9"}
@@ -164,18 +162,8 @@ async def test_a_lookup_that_closed_the_key_lets_a_person_say_not_applied(fresh_
         assert isinstance(await resolve(db.receipts, not_applied(receipt), knows(closing)), Resolved)
 
 
-def intention_queue(url: str, *arguments: str, **environment: str) -> Result:
-    """The command, in this process but in a thread of its own."""
-    return CliRunner().invoke(
-        queue,
-        arguments,
-        env={"INTENTION_DATABASE_URL": url, "INTENTION_KAFKA_BOOTSTRAP_SERVERS": "", "INTENTION_APPLICATION": ""}
-        | environment,
-    )
-
-
-async def run_queue(db: Ledger, *arguments: str, **environment: str) -> Result:
-    return await asyncio.to_thread(intention_queue, db.url, *arguments, **environment)
+async def run_queue(db: Ledger, *arguments: str, application: str = "") -> Said:
+    return await intention_beside("queue", *arguments, env=environment(db.url, application=application))
 
 
 async def test_the_command_lists_shows_and_resolves(fresh_database: str, tmp_path: Path) -> None:
@@ -190,7 +178,7 @@ async def test_the_command_lists_shows_and_resolves(fresh_database: str, tmp_pat
         )
         await reconciler(db.receipts, effect(Lookup(find))).run_once()
         listed = await run_queue(db, "ls")
-        assert listed.exit_code == 0
+        assert listed.code == 0
         for word in (
             receipt,
             "Charge 12 EUR",
@@ -200,11 +188,11 @@ async def test_the_command_lists_shows_and_resolves(fresh_database: str, tmp_pat
             "uncertain",
             "the lookup proves nothing: two charges",
         ):
-            assert word in listed.output
-        assert "\x1b" not in listed.output
-        assert (await run_queue(db, "ls", "-o", "ids")).output.split() == [receipt]
-        [item] = json.loads((await run_queue(db, "ls", "-o", "json")).output)
-        line = json.loads((await run_queue(db, "ls", "-o", "jsonl")).output)
+            assert word in listed.out
+        assert "\x1b" not in listed.out
+        assert (await run_queue(db, "ls", "-o", "ids")).out.split() == [receipt]
+        [item] = json.loads((await run_queue(db, "ls", "-o", "json")).out)
+        line = json.loads((await run_queue(db, "ls", "-o", "jsonl")).out)
         assert item | {"ageSeconds": 0} == line | {"ageSeconds": 0}
         assert (item["receiptId"], item["phase"], item["amount"], item["title"]) == (
             receipt,
@@ -220,17 +208,40 @@ async def test_the_command_lists_shows_and_resolves(fresh_database: str, tmp_pat
             "lookup: inconclusive",
             "you may decide",
         ):
-            assert word in shown.output
-        document = json.loads((await run_queue(db, "show", receipt, "-o", "json")).output)
+            assert word in shown.out
+        document = json.loads((await run_queue(db, "show", receipt, "-o", "json")).out)
         assert document["mayDecide"]["applied"] == {"admitted": True, "reason": None}
         assert document["mayDecide"]["notApplied"]["admitted"] is False
         value = tmp_path / "value.json"
         value.write_text(json.dumps(VALUE))
         options = ("--applied", "--value", f"@{value}", "--reference", "p-1", "--reason", "seen", "--as", "ana")
         resolved = await run_queue(db, "resolve", receipt, *options)
-        assert (resolved.exit_code, "settled as applied" in resolved.output) == (0, True)
+        assert (resolved.code, "settled as applied" in resolved.out) == (0, True)
         assert await db.value(receipt) == VALUE
-        assert "decided: applied" in (await run_queue(db, "ls")).output
+        assert "decided: applied; its conversation goes on next" in (await run_queue(db, "ls")).out
+        assert "nothing to decide: the receipt is completed" in (await run_queue(db, "show", receipt)).out
+
+
+async def test_a_person_who_says_not_applied_is_told_that_the_program_may_try_again(fresh_database: str) -> None:
+    async with ledger(fresh_database) as db:
+        receipt = await db.uncertain()
+        said = await run_queue(db, "resolve", receipt, "--not-applied", "--workers-stopped", "--reason", "not there")
+        assert "their program may try it again" in said.out, said
+
+
+async def test_a_list_that_is_cut_says_so(fresh_database: str) -> None:
+    async with ledger(fresh_database) as db:
+        for number in range(2):
+            await db.uncertain(f"thread-{number}")
+        await db.receipts.scan(10)
+        cut = await run_queue(db, "ls", "--limit", "1", "-o", "ids")
+        assert (len(cut.lines), cut.err) == (1, "the first 1; --limit shows more\n")
+        assert (await run_queue(db, "ls", "--limit", "2", "-o", "ids")).err == ""
+
+
+def test_a_database_that_does_not_answer_is_said_with_what_to_do() -> None:
+    said = intention("queue", "ls", env=environment("postgresql://postgres@127.0.0.1:1/nowhere"))
+    assert (said.code, "Are the servers up?" in said.err) == (1, True), said
 
 
 @pytest.mark.parametrize(
@@ -240,7 +251,7 @@ async def test_the_command_lists_shows_and_resolves(fresh_database: str, tmp_pat
         (("resolve", "nothing", "--not-applied", "--reason", "r"), 4, "there is no receipt nothing"),
         (("resolve", "RECEIPT", "--reason", "r"), 2, "--applied or --not-applied"),
         (("resolve", "RECEIPT", "--applied", "--reason", "r"), 2, "--applied needs --value"),
-        (("resolve", "RECEIPT", "--applied", "--value", "{", "--reason", "r"), 2, "is not JSON"),
+        (("resolve", "RECEIPT", "--applied", "--value", "{", "--reason", "r"), 2, "it is not JSON"),
         (("resolve", "RECEIPT", "--applied", "--value", "@/nowhere", "--reason", "r"), 2, "No such file"),
         (
             ("resolve", "RECEIPT", "--not-applied", "--reason", "r"),
@@ -257,7 +268,7 @@ async def test_the_commands_exit_code_says_why_nothing_was_done(
     async with ledger(fresh_database) as db:
         receipt = await db.uncertain()
         result = await run_queue(db, *(receipt if word == "RECEIPT" else word for word in arguments))
-        assert (result.exit_code, said in result.output) == (code, True), result.output
+        assert (result.code, said in result.err) == (code, True), result
         assert (await db.receipt(receipt))["version"] == 2
 
 
@@ -267,17 +278,16 @@ async def test_the_command_finds_the_servers_of_intention_dev_and_says_so(
     (tmp_path / ".intention").mkdir()
     monkeypatch.chdir(tmp_path)
     async with ledger(fresh_database) as db:
-        assert (await asyncio.to_thread(intention_queue, "", "ls")).exit_code == 2
+        assert (await intention_beside("queue", "ls")).code == 2
         write_state(tmp_path / ".intention", Servers(db.url, "127.0.0.1:1"))
-        result = await asyncio.to_thread(intention_queue, "", "ls", "-o", "ids")
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert "from .intention/env" in result.stderr
+        result = await intention_beside("queue", "ls", "-o", "ids")
+        assert (result.code, result.out) == (0, "")
+        assert "from .intention/env" in result.err
 
 
 async def test_the_command_checks_a_value_against_the_application(fresh_database: str) -> None:
     async with ledger(fresh_database) as db:
         receipt = await db.uncertain()
         options = ("resolve", receipt, "--applied", "--value", '{"charge": 1}', "--reason", "r")
-        known = {"INTENTION_APPLICATION": "tests.reconciliation.app:application"}
-        result = await run_queue(db, *options, **known)
-        assert (result.exit_code, "is not a result of shop.charge" in result.output) == (2, True)
+        result = await run_queue(db, *options, application="tests.reconciliation.app:application")
+        assert (result.code, "is not a result of shop.charge" in result.err) == (2, True)

@@ -8,8 +8,9 @@ from typing import assert_never
 
 import click
 
+from intention_kernel.cli.arguments import identifier
 from intention_kernel.cli.exit_codes import FAILED
-from intention_kernel.cli.output import Format, identifier, output_option, pretty, visible
+from intention_kernel.cli.output import Format, output_option, pretty, visible
 from intention_kernel.cli.settings import addresses
 from intention_kernel.client import Client, Event, FeedItem, Gap, Unreadable
 from intention_kernel.contracts.json_codec import JsonValue

@@ -9,7 +9,6 @@ from typing import Literal, TypeVar
 
 import click
 
-from intention_kernel.contracts.identifiers import identifier_problem
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 
 Format = Literal["table", "json", "jsonl", "ids"]
@@ -38,11 +37,3 @@ def visible(value: JsonValue) -> str:
     text = value if isinstance(value, str) else dumps(value).decode()
     clean = ("\ufffd" if unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") else one for one in text)
     return "".join(clean)
-
-
-def identifier(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A click callback: the argument is a thread, turn, agent or tenant id (interface 2)."""
-    problem = None if value is None else identifier_problem(value)
-    if problem:
-        raise click.BadParameter(problem, context, parameter)
-    return value

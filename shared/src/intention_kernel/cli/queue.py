@@ -1,4 +1,4 @@
-"""`intention queue ls | show | resolve`: the first surface of the operator queue (interface 4).
+"""`intention queue ls | show | resolve`: the operator queue on the command line (interface 4).
 
 Exit codes: 0 done, 1 failed, 2 usage, 4 no such receipt, 5 the receipt changed, 6 refused by protocol R22.
 """
@@ -8,28 +8,34 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import click
 
 from intention_kernel.application.loading import load_application
-from intention_kernel.cli.exit_codes import CONFLICT, DENIED, FAILED, NOT_FOUND, USAGE
+from intention_kernel.cli.arguments import json_or_file
+from intention_kernel.cli.exit_codes import CONFLICT, DENIED, NOT_FOUND, USAGE
+from intention_kernel.cli.output import Format, output_option
 from intention_kernel.cli.queue_text import plain, print_items, shown_lines
 from intention_kernel.cli.settings import addresses
-from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
-from intention_kernel.errors import ConfigurationError, IntentionKernelError, JsonError
-from intention_kernel.ports.operator_queue import OperatorQueue, Phase
+from intention_kernel.contracts.json_codec import JsonValue, dumps
+from intention_kernel.ports.operator_queue import OperatorQueue, Phase, QueueItem
 from intention_kernel.postgres.reconciliation import open_receipts
 from intention_kernel.reconciliation import queue as operations
 from intention_kernel.reconciliation.document import item_document, shown_document, verdict_document
 from intention_kernel.reconciliation.workbench import EffectOf, effects_of
 
 _ALL_PHASES: tuple[Phase, ...] = (*operations.UNFINISHED, "done")
+_SETTLED = {
+    "applied": "settled as applied; the turns that wait for it go on with this result",
+    "not_applied": "settled as not applied; the turns that wait for it go on, and their program may try it again",
+}
 _Answer = TypeVar("_Answer")
+_table_or_json = click.option(
+    "-o", "output", default="table", type=click.Choice(["table", "json"]), show_default=True, help="How to print."
+)
 
 
 @click.group()
@@ -38,13 +44,22 @@ def queue() -> None:
 
 
 @queue.command("ls")
-@click.option("--all", "with_done", is_flag=True, help="also items that are done")
-@click.option("--limit", default=200, show_default=True, type=click.IntRange(1, 10_000))
-@click.option("-o", "output", default="table", type=click.Choice(["table", "json", "jsonl", "ids"]), show_default=True)
-def ls(*, with_done: bool, limit: int, output: str) -> None:
-    """List the queue: contradicted receipts on top, then the oldest first."""
+@click.option("--all", "with_done", is_flag=True, help="Also items that are done.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=200, show_default=True, help="How many at most.")
+@output_option
+def ls(*, with_done: bool, limit: int, output: Format) -> None:
+    """List the queue: contradicted receipts on top, then the oldest first.
+
+    Example: intention queue ls -o ids
+    """
     phases = _ALL_PHASES if with_done else operations.UNFINISHED
-    items = _run(lambda store, _: operations.list_items(store, phases=phases, limit=limit))
+    found = _run(lambda store, _: operations.list_items(store, phases=phases, limit=limit + 1))
+    _print_items(found[:limit], output)
+    if len(found) > limit:
+        click.echo(f"the first {limit}; --limit shows more", err=True)
+
+
+def _print_items(items: Sequence[QueueItem], output: Format) -> None:
     if output == "table":
         print_items(items)
     elif output == "json":
@@ -55,10 +70,13 @@ def ls(*, with_done: bool, limit: int, output: str) -> None:
 
 
 @queue.command("show")
-@click.argument("receipt_id")
-@click.option("-o", "output", default="table", type=click.Choice(["table", "json"]), show_default=True)
+@click.argument("receipt_id", metavar="RECEIPT")
+@_table_or_json
 def show(receipt_id: str, output: str) -> None:
-    """Show a receipt: its history, what was seen, who waits, what may be decided and why."""
+    """Show a receipt: its history, what was seen, who waits, what may be decided and why.
+
+    Example: intention queue show 3f0c2b9d1e5a4c7f8a6b5d4e3f2a1b0c
+    """
     shown = _run(lambda store, effect_of: operations.show(store, receipt_id, effect_of))
     if shown is None:
         _fail(NOT_FOUND, f"there is no receipt {receipt_id}")
@@ -69,19 +87,34 @@ def show(receipt_id: str, output: str) -> None:
 
 
 @queue.command("resolve")
-@click.argument("receipt_id")
-@click.option("--applied/--not-applied", "applied", default=None, help="it went through, or it did not")
-@click.option("--value", help="with --applied: the effect's result, as JSON or @FILE")
-@click.option("--reference", help="with --applied: the provider's reference")
-@click.option("--workers-stopped", is_flag=True, help="I have stopped every process that may call the provider")
-@click.option("--reason", required=True, help="why, in your words")
-@click.option("--reason-code", help="why, as a code")
-@click.option("--evidence", help="what shows it: a link, a ticket, a quotation")
-@click.option("--as", "actor", default=getpass.getuser, show_default="your user name", help="who decides")
-@click.option("--expected-version", type=int, help="the version that you were shown; default: the one now")
-@click.option("-o", "output", default="table", type=click.Choice(["table", "json"]), show_default=True)
+@click.argument("receipt_id", metavar="RECEIPT")
+@click.option(
+    "--applied/--not-applied",
+    "applied",
+    default=None,
+    help="It went through; or it did not, and the program may try it again.",
+)
+@click.option("--value", metavar="JSON|@FILE", help="With --applied: the effect's result.")
+@click.option("--reference", metavar="TEXT", help="With --applied: the provider's reference.")
+@click.option("--workers-stopped", is_flag=True, help="I have stopped every process that may call the provider.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why, in your words.")
+@click.option("--reason-code", metavar="CODE", help="Why, as a code.")
+@click.option("--evidence", metavar="TEXT", help="What shows it: a link, a ticket, a quotation.")
+@click.option(
+    "--as", "actor", metavar="NAME", default=getpass.getuser, show_default="your user name", help="Who decides."
+)
+@click.option(
+    "--expected-version", type=int, metavar="N", help="The version that you were shown; by default the one now."
+)
+@_table_or_json
 def resolve(receipt_id: str, *, applied: bool | None, value: str | None, output: str, **given: object) -> None:
-    """Decide what became of an effect. The conversation goes on by itself."""
+    """Decide what became of an effect. The turns that wait for it go on by themselves.
+
+    `intention queue show` says what may be decided now. "Not applied" is refused while the call may still take effect.
+
+    Example: intention queue resolve 3f0c2b9d1e5a4c7f8a6b5d4e3f2a1b0c --applied --value '{"charged": 500}' --reason "it is
+    in the bank's list"
+    """
     if applied is None:
         raise click.UsageError("say --applied or --not-applied")
     if applied and value is None:
@@ -89,7 +122,7 @@ def resolve(receipt_id: str, *, applied: bool | None, value: str | None, output:
     decision = operations.Decision(
         receipt_id=receipt_id,
         resolution="applied" if applied else "not_applied",
-        value=None if value is None else _value(value),
+        value=None if value is None else json_or_file("--value", value),
         **given,  # type: ignore[arg-type]  # click made them of the declared options
     )
     _tell(_run(lambda store, effect_of: operations.resolve(store, decision, effect_of)), decision, output)
@@ -105,8 +138,7 @@ def _tell(answer: operations.ResolveAnswer, decision: operations.Decision, outpu
                 "settlement": settlement,
                 "version": version,
             }
-            said = f"settled as {resolution.replace('_', ' ')}; the turns that wait for it go on next"
-            click.echo(_text(document) if output == "json" else said)
+            click.echo(_text(document) if output == "json" else _SETTLED[resolution])
         case operations.NotFound():
             _fail(NOT_FOUND, f"there is no receipt {decision.receipt_id}")
         case operations.VersionChanged(why=why):
@@ -119,27 +151,12 @@ def _tell(answer: operations.ResolveAnswer, decision: operations.Decision, outpu
             _fail(DENIED, f"not admitted: {verdict.reason}")
 
 
-def _value(given: str) -> JsonValue:
-    """JSON, or the JSON in a file."""
-    try:
-        return loads(Path(given[1:]).read_bytes() if given.startswith("@") else given)
-    except OSError as error:
-        raise click.UsageError(f"--value: {error}") from error
-    except JsonError as error:
-        raise click.UsageError(f"--value is not JSON: {error}") from error
-
-
 def _run(work: Callable[[OperatorQueue, EffectOf | None], Awaitable[_Answer]]) -> _Answer:
     async def connected() -> _Answer:
         async with _opened() as (store, effect_of):
             return await work(store, effect_of)
 
-    try:
-        return asyncio.run(connected())
-    except ConfigurationError as error:
-        _fail(USAGE, str(error))
-    except IntentionKernelError as error:
-        _fail(FAILED, str(error))
+    return asyncio.run(connected())
 
 
 @asynccontextmanager
@@ -157,4 +174,4 @@ def _text(document: JsonValue) -> str:
 
 def _fail(code: int, message: str) -> NoReturn:
     click.echo(message, err=True)
-    sys.exit(code)
+    click.get_current_context().exit(code)

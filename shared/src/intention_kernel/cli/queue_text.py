@@ -12,17 +12,17 @@ from rich.text import Text
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.contracts.receipt import Summary
-from intention_kernel.ports.operator_queue import QueueItem
+from intention_kernel.ports.operator_queue import Phase, QueueItem
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
-from intention_kernel.reconciliation.queue import Shown
+from intention_kernel.reconciliation.queue import Choices, Shown
 
 _WORDS = {
     "uncertain": "nobody knows yet whether it went through",
     "contradicted": "an answer of the provider contradicts what is recorded",
     "set_aside": "its turn was set aside: the conversation does not know",
     "late_answer": "the provider's answer came late",
-    "applied": "decided: applied; its conversation goes on next",
-    "not_applied": "decided: not applied; its conversation goes on next",
+    "applied": "decided: applied",
+    "not_applied": "decided: not applied",
 }
 
 
@@ -42,9 +42,10 @@ def age(span: timedelta) -> str:
     return f"{max(seconds, 0)} s"
 
 
-def why(item: QueueItem) -> str:
+def why(reason: str, phase: Phase) -> str:
     """The reason of an item, in words."""
-    return _WORDS.get(item.reason, item.reason)
+    words = _WORDS.get(reason, reason)
+    return f"{words}; its conversation goes on next" if phase == "decided" else words
 
 
 def amount(summary: Summary) -> str:
@@ -73,7 +74,7 @@ def print_items(items: Sequence[QueueItem]) -> None:
             amount(item.summary),
             provider,
         )
-        table.add_row(*(Text(plain(cell)) for cell in (*cells, why(item))))
+        table.add_row(*(Text(plain(cell)) for cell in (*cells, why(item.reason, item.phase))))
     console.print(table)
 
 
@@ -95,7 +96,7 @@ def shown_lines(shown: Shown) -> Iterator[str]:
     )
     yield from _section(
         "items",
-        (f"{item.settlement} {item.kind} {item.phase}: {_WORDS.get(item.reason, item.reason)}" for item in case.items),
+        (f"{item.settlement} {item.kind} {item.phase}: {why(item.reason, item.phase)}" for item in case.items),
     )
     yield from _section(
         "seen", (f"{_time(seen.at)} {seen.source}: {seen.finding}: {seen.detail}" for seen in case.observations)
@@ -107,12 +108,18 @@ def shown_lines(shown: Shown) -> Iterator[str]:
             for made in case.decisions
         ),
     )
+    yield from _choice_lines(shown.choices)
+
+
+def _choice_lines(choices: Choices) -> Iterator[str]:
+    if choices.applied is not None:
+        yield f"nothing to decide: {choices.applied}"
+        return
     yield "you may decide"
-    yield f"  applied: {shown.choices.applied or 'yes'}"
-    if shown.choices.applied is None:
-        yield f"  not applied: {verdict_line(shown.choices.not_applied)}"
-        if not isinstance(shown.choices.not_applied, Admitted):
-            yield f"  not applied, once the workers are stopped: {verdict_line(shown.choices.with_workers_stopped)}"
+    yield "  applied: yes"
+    yield f"  not applied: {verdict_line(choices.not_applied)}"
+    if not isinstance(choices.not_applied, Admitted):
+        yield f"  not applied, once the workers are stopped: {verdict_line(choices.with_workers_stopped)}"
 
 
 def verdict_line(verdict: Verdict) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
 from intention_kernel.application.loading import VARIABLE, load_application
-from intention_kernel.cli.output import identifier
+from intention_kernel.cli.arguments import identifier, json_or_file
 from intention_kernel.cli.send_outcome import await_outcome, show_outcome
 from intention_kernel.cli.settings import Addresses, addresses
 from intention_kernel.client import Client
-from intention_kernel.contracts.json_codec import JsonValue, loads
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.turn_request import MAX_DEADLINE_SECONDS, TurnInput, TurnRequest
-from intention_kernel.errors import JsonError
 from intention_kernel.ids import random_id
 
 
@@ -33,12 +31,7 @@ class _Options:
 def _host_context(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, JsonValue]:
     if value is None:
         return {}
-    try:
-        document = loads(Path(value[1:]).read_bytes() if value.startswith("@") else value)
-    except OSError as error:
-        raise click.BadParameter(f"{value[1:]}: {error.strerror}", context, parameter) from error
-    except JsonError as error:
-        raise click.BadParameter(f"it is not JSON: {error}", context, parameter) from error
+    document = json_or_file("--host-context", value)
     if not isinstance(document, dict):
         raise click.BadParameter("it is not a JSON object", context, parameter)
     return document

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 import click
 
+from intention_kernel.cli.arguments import identifier
 from intention_kernel.cli.exit_codes import NOT_FOUND
-from intention_kernel.cli.output import Document, identifier, pretty
+from intention_kernel.cli.output import Document, pretty
 from intention_kernel.cli.settings import addresses
 from intention_kernel.postgres.reading import Reading, open_reading
 
