@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import pytest
 from intention_kernel.agent.effect import (
@@ -55,6 +56,38 @@ async def test_a_found_effect_settles_as_applied_with_everything_that_belongs_to
         assert request["turnId"] == f"reconciliation:{receipt}:1:1"
         assert phases(await db.outbox("receipts.reconciliation")) == ["open", "decided"]
         assert [seen["finding"] for seen in await db.all("observations")] == ["found"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Found({"charge": "ch-1"}, cast("str", 123)), Found({"charge": cast("str", {1})}), Inconclusive(cast("str", None))],
+    ids=["a reference of another type", "a value that is no JSON", "no reason"],
+)
+async def test_an_answer_of_the_wrong_types_is_told_and_asks_a_person_in_the_end(
+    fresh_database: str, answer: Answer
+) -> None:
+    async with ledger(fresh_database) as db:
+        receipt = await db.uncertain()
+        working = reconciler(db.receipts, effect(says(answer)))
+        await working.run_once()
+        assert (await db.receipt(receipt))["state"] == "uncertain"
+        assert (await db.item())["reason"]
+
+        async def asked() -> bool:
+            await working.run_once()
+            return str((await db.item())["reason"]).startswith("needs a person")
+
+        await until(asked)
+
+
+async def test_a_lookup_that_asks_to_exit_ends_nothing(fresh_database: str) -> None:
+    async def find(_: ReceiptView, __: Ports) -> Answer:
+        raise SystemExit(0)
+
+    async with ledger(fresh_database) as db:
+        await db.uncertain()
+        await reconciler(db.receipts, effect(Lookup(find))).run_once()
+        assert "SystemExit" in (await db.item())["reason"]
 
 
 async def test_a_lookup_is_shown_the_receipt_with_its_key_and_payload(fresh_database: str) -> None:

@@ -76,6 +76,22 @@ async def test_a_bug_in_the_handler_is_begun_again_and_skips_nothing(caplog: pyt
     assert "the handler of t-0@1 failed" in caplog.text
 
 
+async def test_what_is_no_exception_costs_neither_permit_nor_lane() -> None:
+    """R4: a lane whose handler ended in silence would stand for ever."""
+    epoch, calls = Epoch(0), list[int]()
+
+    async def handler(record: Record) -> Outcome:
+        calls.append(record.offset)
+        if len(calls) <= 4:
+            raise GeneratorExit
+        return Done()
+
+    async with dispatching(handler) as dispatcher:
+        dispatcher.submit([item(epoch, 1), item(epoch, 2)])
+        await eventually(lambda: epoch.committable() == 3)
+    assert sorted(set(calls)) == [1, 2]
+
+
 async def test_a_handler_that_is_cancelled_from_inside_is_begun_again() -> None:
     epoch, calls = Epoch(0), list[int]()
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from intention_kernel.clock import ManualClock
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.outcome import (
     BeginAgain,
     Outcome,
@@ -21,7 +22,7 @@ from intention_kernel.errors import InfrastructureError
 from intention_kernel.kafka.record import Record
 from intention_kernel.ports.rejections import Rejection
 from intention_kernel.ports.turn_body import Delivery, TurnBody
-from intention_kernel.runtime.events import Observers
+from intention_kernel.runtime.events import Observers, Redact
 from intention_kernel.testing.conversation import KeptTraces
 from turn_runner.handler import TurnHandler
 from turn_runner.outcomes import Again, Done, RunAlone
@@ -55,7 +56,7 @@ class Kept:
 
 
 class World:
-    def __init__(self, *answers: Outcome | BeginAgain | Exception) -> None:
+    def __init__(self, *answers: Outcome | BeginAgain | Exception, redact: Redact | None = None) -> None:
         self.clock = ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
         self.spine = Spine(*answers)
         self.kept = Kept()
@@ -64,7 +65,7 @@ class World:
             self.spine,  # type: ignore[arg-type]  # the spine's one method
             self.kept,  # type: ignore[arg-type]  # the half that a handler uses
             {},
-            Observers(self.traces),
+            Observers(self.traces, redact=redact),
             self.clock,
             held_seconds=900.0,
         )
@@ -167,3 +168,14 @@ async def test_records_do_not_share_what_is_remembered() -> None:
     await world.handler(record(2))
     await world.handler(replace(record(1), partition=4))
     assert [delivery.held_too_long for delivery in world.spine.deliveries] == [None, None, None]
+
+
+async def test_a_replay_that_cannot_be_told_is_done_all_the_same() -> None:
+    """R4: its turn is a committed row; a `redact` of a newer build must not hold its offset for ever."""
+
+    def redact(_: JsonValue) -> JsonValue:
+        raise ValueError("cannot tell")
+
+    world = World(TurnReplayed(RESULT), redact=redact)
+    assert await world.handler(record()) == Done()
+    assert not world.traces.published

@@ -8,6 +8,7 @@
     ├── JsonError                   a value that JSON cannot hold, or text that is not JSON; says where
     ├── LeaseLostError              this attempt may not start anything any more; the lane begins again
     ├── TurnHeldError               this build does not fit the thread or the journal; the lane waits
+    ├── ProgramError                a program ended in a way that is no answer and no error of its own; the attempt fails
     ├── DeadlineError               the turn's deadline is over, or too near to start an effect; the attempt fails
     ├── TurnLimitError              a turn's result exceeds a bound (facts, event size); the attempt fails
     └── EffectError                 what run_effect raises
@@ -21,6 +22,18 @@ What the caller can settle here is a value (an outcome); exceptions are for the 
 """
 
 from __future__ import annotations
+
+LONGEST_DETAIL = 2_000
+"""Characters of an error that are kept and told; it may hold a whole response of a provider."""
+
+
+def words_of(error: BaseException) -> str:
+    """An error's type and message for people, at most LONGEST_DETAIL characters, whatever its `__str__` does."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an application's class may do anything
+        message = "(its message cannot be told)"
+    return f"{type(error).__name__}: {message}"[:LONGEST_DETAIL]
 
 
 class IntentionKernelError(Exception):
@@ -76,6 +89,11 @@ class TurnHeldError(IntentionKernelError):
         self.what = what
         self.expected = expected
         self.found = found
+
+
+class ProgramError(IntentionKernelError):
+    """What an application raised is not what it seems: it cancelled itself, asked the process to exit, or raised an error
+    that is the kernel's to raise. Its attempt fails, nothing else (design 3)."""
 
 
 class DeadlineError(IntentionKernelError):

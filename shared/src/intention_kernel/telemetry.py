@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 LOG_FIELDS = ("thread_id", "turn_id", "correlation_id", "receipt_id", "topic", "partition", "offset", "shard")
 """What a line carries when the code that logs gives it: `logger.info("…", extra={"thread_id": …})`."""
 
+LONGEST_TEXT = 32_768
+"""Characters of a message or a traceback: who reads our lines has a bound, and a line may hold a provider's whole answer."""
+
 
 class JsonFormatter(logging.Formatter):
     """`{"at", "level", "process", "logger", "message"}`, the LOG_FIELDS that were given, and `error` with a traceback."""
@@ -24,12 +27,18 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "process": self._process,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _bounded(record.getMessage()),
         }
         line.update({name: getattr(record, name) for name in LOG_FIELDS if hasattr(record, name)})
         if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
+            line["error"] = _bounded(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
+
+
+def _bounded(text: str) -> str:
+    """The beginning and the end: of a traceback, where it began and what it was."""
+    half = LONGEST_TEXT // 2
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]} … {len(text) - 2 * half} left out … {text[-half:]}"
 
 
 def configure_logging(process: str, level: int = logging.INFO) -> None:

@@ -124,7 +124,9 @@ class Dispatcher:
             self._outage.failed(self._clock.monotonic_seconds())
             _logger.warning("database or broker away at %s: %s", _name(item), error)
             return self._failed(item, "away")
-        except Exception:
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
             self._counters.handler_errors += 1
             _logger.exception("the handler of %s failed", _name(item))
             return self._failed(item, "error")

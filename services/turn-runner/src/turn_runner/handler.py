@@ -83,8 +83,16 @@ class TurnHandler:
         if isinstance(result, BeginAgain):
             return self._again(waiting, result, request)
         if isinstance(result, TurnReplayed):
-            publish_replayed(request, result.result, self._observers, self._clock)
+            self._tell_replayed(request, result)
         return self._ended(record, result)
+
+    def _tell_replayed(self, request: TurnRequest, replayed: TurnReplayed) -> None:
+        """The live feed is best effort: a `redact` that fails on it must not hold the offset of a committed turn."""
+        try:
+            publish_replayed(request, replayed.result, self._observers, self._clock)
+        except Exception:
+            ids = {"thread_id": request.thread_id, "turn_id": request.turn_id}
+            logger.exception("turn.replayed could not be told", extra=ids)
 
     def _again(self, waiting: _Waiting, again: BeginAgain, request: TurnRequest) -> Outcome:
         self.outcomes[again.why] += 1

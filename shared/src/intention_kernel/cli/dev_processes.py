@@ -74,7 +74,13 @@ class DevProcess:
 
     async def _forward(self) -> None:
         stream = self._process.stdout
-        while stream is not None and (line := await stream.readline()):
+        while stream is not None:
+            try:
+                line = await stream.readline()
+            except ValueError:  # a line without end: left out, so that its writer never waits for us
+                continue
+            if not line:
+                return
             click.echo(f"{self.name} | {line.decode('utf-8', 'replace').rstrip()}", err=True)
 
 

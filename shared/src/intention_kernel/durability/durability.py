@@ -26,8 +26,9 @@ from intention_kernel.durability.outcome import (
     TurnReplayed,
 )
 from intention_kernel.durability.process import DurableStore, ProcessIdentity
+from intention_kernel.durability.program_run import contained, ended
 from intention_kernel.durability.turn_scope import DurableScope
-from intention_kernel.errors import DeadlineError, InfrastructureError, LeaseLostError, TurnHeldError
+from intention_kernel.errors import DeadlineError, InfrastructureError, LeaseLostError, TurnHeldError, words_of
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ports.turn_body import Delivery, Draft, Opened, TurnAttempt, TurnBody
 from intention_kernel.ports.turn_store import (
@@ -171,13 +172,13 @@ class Durability:
             keeper.stop()
 
     async def _draft(self, body: TurnBody, opened: Opened, scope: DurableScope) -> Draft:
-        task = asyncio.get_running_loop().create_task(body.run(opened, scope))
+        task = asyncio.get_running_loop().create_task(contained(lambda: body.run(opened, scope)))
         try:
             seconds = scope.attempt.end_seconds - self._clock.monotonic_seconds()
             done, _ = await asyncio.wait({task}, timeout=max(seconds, 0))
             if not done:
                 raise DeadlineError(f"the turn did not end within its {seconds:.3g} seconds")
-            draft = task.result()
+            draft = ended(task)
         finally:
             # A body that ignores its cancellation is left to itself: it can neither commit nor start an effect.
             task.cancel()
@@ -198,7 +199,7 @@ class Durability:
         if isinstance(cause, LeaseLostError | TurnHeldError):
             await self._let_go(attempt, count_attempt=False)
             return BeginAgain("held" if isinstance(cause, TurnHeldError) else "fenced", str(cause), attempt.number)
-        detail = f"{type(cause).__name__}: {cause}"
+        detail = words_of(cause)
         logger.warning(
             "turn.attempt_failed", exc_info=cause, extra={"thread_id": attempt.thread_id, "turn_id": attempt.turn_id}
         )

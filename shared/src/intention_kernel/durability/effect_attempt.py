@@ -17,7 +17,15 @@ from intention_kernel.durability.journal import Journal, claim_entry, failed_ent
 from intention_kernel.durability.lease import Lease
 from intention_kernel.durability.operations import AbandonedOperations, finish_or_cancel
 from intention_kernel.durability.process import ProcessIdentity
-from intention_kernel.errors import EffectNotAppliedError, JsonError, LeaseLostError
+from intention_kernel.durability.program_run import contained
+from intention_kernel.errors import (
+    LONGEST_DETAIL,
+    DeadlineError,
+    EffectNotAppliedError,
+    JsonError,
+    LeaseLostError,
+    words_of,
+)
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import jittered_seconds, random_id, receipt_id
 from intention_kernel.ports.effect_store import (
@@ -122,7 +130,8 @@ class EffectAttempts:
     ) -> Seen:
         """Prepare and, where that is granted, call; `started` gets the operation's task once it runs; a cancelled one forbids it.
 
-        Raises LeaseLostError where another attempt has the thread, InfrastructureError where nothing can be concluded.
+        Raises LeaseLostError where another attempt has the thread, DeadlineError where the time for the call was over before
+        it, InfrastructureError where nothing can be concluded.
         """
         attempt_id = random_id()
         seconds = min(wanted.effect.call_timeout_seconds, self._attempt.end_seconds - self._clock.monotonic_seconds())
@@ -133,11 +142,16 @@ class EffectAttempts:
             return _refusal(answer, wanted, receipt_id(self._attempt.thread_id, wanted.effect_key))
         await failpoint("runner.after_prepare")
         if started.cancelled():
-            return await self._end(wanted, attempt_id, answer.attempt, _NEVER_CALLED)
-        if not self._lease.allows(0.0) or self._clock.monotonic_seconds() >= called_by:
-            # The process slept. A check cannot close the gap before the send (R22), but it makes it small.
+            # Not in the journal: no program has seen it, and the next attempt may call.
             await self._record(wanted, attempt_id, _NEVER_CALLED, ())
-            raise LeaseLostError(f"{wanted.effect_key}: the lease or the time to call ran out before the call")
+            return NotApplied(_NEVER_CALLED.detail)
+        # A check cannot close the gap before the send (R22), but it makes it small where the process slept.
+        if not self._lease.allows(0.0):
+            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+            raise LeaseLostError(f"{wanted.effect_key}: the lease ran out before the call")
+        if self._clock.monotonic_seconds() >= called_by:
+            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+            raise DeadlineError(f"{wanted.effect_key}: its {seconds:.3g} seconds were over before the call")
         authority = EffectAuthority(
             idempotency_key=wanted.effect_key,
             receipt_id=receipt_id(self._attempt.thread_id, wanted.effect_key),
@@ -249,7 +263,7 @@ class EffectAttempts:
 
 
 async def _call(operation: Operation, authority: EffectAuthority) -> JsonValue:
-    return await operation(authority)
+    return await contained(lambda: operation(authority))
 
 
 def _said(task: asyncio.Task[JsonValue]) -> _Answer:
@@ -260,9 +274,9 @@ def _said(task: asyncio.Task[JsonValue]) -> _Answer:
         return _Answer("uncertain", detail="cancelled at its deadline, the outcome is unknown")
     error = task.exception()
     if isinstance(error, EffectNotAppliedError):
-        return _Answer("failed", detail=error.detail)
+        return _Answer("failed", detail=str(error.detail)[:LONGEST_DETAIL])
     if error is not None:
-        return _Answer("uncertain", detail=f"{type(error).__name__}: {error}")
+        return _Answer("uncertain", detail=words_of(error))
     value = task.result()
     try:
         return _Answer("completed", value, dumps(value))

@@ -6,7 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
 from intention_kernel.agent.effect import Effect
@@ -14,6 +15,7 @@ from intention_kernel.clock import Clock
 from intention_kernel.contracts.digest import digest, payload_fingerprint
 from intention_kernel.contracts.identifiers import identifier_problem
 from intention_kernel.contracts.json_codec import JsonValue, check, loads
+from intention_kernel.contracts.receipt import Summary
 from intention_kernel.durability.effect_attempt import (
     EffectAttempts,
     NotApplied,
@@ -52,6 +54,9 @@ from intention_kernel.ports.turn_store import JournalEntry
 
 START_MARGIN_SECONDS = 0.1
 """Nothing is started that close to the end of the lease or the turn: a prepare has to arrive in time (R19)."""
+
+LONGEST_TITLE = 500
+"""Characters of a title that are kept: it is part of what the user is told of a blocked step."""
 
 _inside: ContextVar[frozenset[str]] = ContextVar("effects_being_called", default=frozenset())
 
@@ -156,8 +161,8 @@ class DurableScope:
     def _start(
         self, effect: Effect, effect_key: str, fingerprint: bytes, operation: Operation, payload: JsonValue
     ) -> _Running:
+        summary = _checked_summary(effect, payload)
         self._ordinals[effect_key] += 1
-        summary = effect.describe(payload)
         wanted = WantedEffect(effect, effect_key, self._ordinals[effect_key], fingerprint, payload, summary)
         loop = asyncio.get_running_loop()
         started: asyncio.Future[asyncio.Task[JsonValue]] = loop.create_future()
@@ -209,7 +214,7 @@ class DurableScope:
             while (twin := self._running_twin(wanted, seen)) is not None:
                 await asyncio.wait({twin.result})
                 seen = await self._attempts.make(wanted, operation, started)
-        except (LeaseLostError, InfrastructureError) as error:
+        except (LeaseLostError, DeadlineError, InfrastructureError) as error:
             raise self._break(error) from error
         if not started.done():
             self._journal_seen(wanted, seen)
@@ -282,6 +287,23 @@ def _checked_key(effect: Effect, key: str) -> str:
     if problem:
         raise EffectKeyError(f"an effect key {problem}", effect_key=effect_key)
     return effect_key
+
+
+def _checked_summary(effect: Effect, payload: JsonValue) -> Summary:
+    """What `describe` says, if it is one; it must not take the statement down that carries it with its neighbours'."""
+    summary: object = effect.describe(payload)
+    fits = (
+        isinstance(summary, Summary)
+        and isinstance(summary.title, str)
+        and isinstance(summary.provider, str | None)
+        and isinstance(summary.amount, Decimal | None)
+        and isinstance(summary.currency, str | None)
+    )
+    if not isinstance(summary, Summary) or not fits:
+        raise TypeError(
+            f"describe of effect {effect.id!r} returned {str(summary)[:200]}, not a Summary of the declared types"
+        )
+    return replace(summary, title=summary.title[:LONGEST_TITLE])
 
 
 def _conflict(effect_key: str) -> EffectConflictError:

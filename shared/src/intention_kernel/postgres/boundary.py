@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeVar
 
 import asyncpg
 
+from intention_kernel.errors import IntentionKernelError
 from intention_kernel.postgres.coalescer import Coalescer
-from intention_kernel.postgres.errors import DRIVER_ERRORS, refused
+from intention_kernel.postgres.errors import refused
 from intention_kernel.postgres.pool import LockedError, Pool, StatementConnection
 from intention_kernel.postgres.statements import statement
 
@@ -52,7 +53,9 @@ class Boundary(Generic[Row, Answer]):
     async def _call(self, rows: Sequence[Row]) -> Sequence[Answer | Exception | None]:
         try:
             records = await self._connection.fetch(self._sql, (*self._columns(rows), False))
-        except DRIVER_ERRORS as error:  # a value was refused
+        except IntentionKernelError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a value was refused, by the server, the driver or on the way there
             if len(rows) == 1:
                 return [refused(error)]
             return [answer for row in rows for answer in await self._call([row])]
@@ -63,7 +66,9 @@ class Boundary(Generic[Row, Answer]):
             records = await self._pool.fetch(self._sql, (*self._columns([row]), True), wait_for_locks=False)
         except LockedError:
             return None
-        except DRIVER_ERRORS as error:
+        except IntentionKernelError:
+            raise
+        except Exception as error:
             raise refused(error) from error
         answer = self._matched([row], records)[0]
         if isinstance(answer, Exception):

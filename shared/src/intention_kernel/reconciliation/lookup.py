@@ -8,6 +8,8 @@ from dataclasses import replace
 from intention_kernel.agent.effect import Absent, Answer, Effect, Found, Inconclusive, Lookup, ReceiptView
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.operations import finish_or_cancel
+from intention_kernel.durability.program_run import contained
+from intention_kernel.errors import words_of
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ports.receipt_ledger import OpenReceipt
 from intention_kernel.reconciliation.admissible import Admitted, Look, not_applied, terms_of
@@ -39,7 +41,7 @@ async def _ask(bench: Workbench, lookup: Lookup, view: ReceiptView) -> Answer | 
     """The provider's answer, or what went wrong. A lookup that ignores its cancellation is left to itself."""
 
     async def find() -> Answer:
-        return await lookup.find(view, bench.ports)
+        return await contained(lambda: lookup.find(view, bench.ports))
 
     task = asyncio.get_running_loop().create_task(find())
     try:
@@ -51,7 +53,7 @@ async def _ask(bench: Workbench, lookup: Lookup, view: ReceiptView) -> Answer | 
         return f"no answer within {bench.pace.lookup_seconds:g} s"
     error = task.exception()
     if error is not None:
-        return f"{type(error).__name__}: {error}"
+        return words_of(error)
     answer: object = task.result()
     if isinstance(answer, (Found, Absent, Inconclusive)):
         return answer

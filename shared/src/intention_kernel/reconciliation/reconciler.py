@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import dataclass
 
 from intention_kernel.agent.effect import IdempotentRetry, Lookup, Manual
+from intention_kernel.errors import InfrastructureError, words_of
 from intention_kernel.ports.receipt_ledger import Cared, OpenReceipt, Scanned
 from intention_kernel.reconciliation.lookup import work_lookup
 from intention_kernel.reconciliation.retry import work_retry
-from intention_kernel.reconciliation.workbench import Workbench, Worked
+from intention_kernel.reconciliation.workbench import Workbench, Worked, logger
 
 SCAN_LIMIT = 200
 CARE_LIMIT = 200
@@ -53,7 +54,19 @@ class Reconciler:
         return await self._bench.ledger.claim(limit, self._bench.pace.hold_seconds)
 
     async def work(self, due: OpenReceipt) -> Worked:
-        """Do what the effect's resolver can do about one item. Raises InfrastructureError; then it is due again later."""
+        """Do what the effect's resolver can do about one item. Raises InfrastructureError; then it is due again later.
+
+        Whatever else goes wrong is told on the item, and it is looked at again.
+        """
+        try:
+            return await self._look(due)
+        except InfrastructureError:
+            raise
+        except Exception as error:  # noqa: BLE001 - told on the item, and logged
+            logger.exception("a look failed", extra={"receipt_id": due.receipt.receipt_id})
+            return await self._bench.wait(due, f"the look failed: {words_of(error)}")
+
+    async def _look(self, due: OpenReceipt) -> Worked:
         bench, receipt = self._bench, due.receipt
         if receipt.contradicted:
             return await bench.ask_person(due, "an answer of the provider contradicts what is recorded")

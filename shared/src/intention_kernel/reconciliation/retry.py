@@ -9,7 +9,8 @@ from datetime import timedelta
 from intention_kernel.agent.effect import Effect, EffectAuthority
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.operations import finish_or_cancel
-from intention_kernel.errors import EffectNotAppliedError
+from intention_kernel.durability.program_run import contained
+from intention_kernel.errors import LONGEST_DETAIL, EffectNotAppliedError, words_of
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import random_id
 from intention_kernel.ports.receipt_ledger import OpenReceipt, RetryAnswer, RetryBegun, RetryRefused, Settlement
@@ -37,7 +38,8 @@ async def work_retry(bench: Workbench, due: OpenReceipt, effect: Effect) -> Work
 
 
 async def _call(bench: Workbench, due: OpenReceipt, effect: Effect) -> JsonValue:
-    if effect.call is None:
+    call = effect.call
+    if call is None:
         raise AssertionError("an effect with IdempotentRetry declares call=")
     authority = EffectAuthority(
         idempotency_key=due.receipt.effect_key,
@@ -46,7 +48,7 @@ async def _call(bench: Workbench, due: OpenReceipt, effect: Effect) -> JsonValue
         attempt=due.receipt.attempt,
         not_after=bench.clock.now() + timedelta(seconds=effect.call_timeout_seconds),
     )
-    return await effect.call(due.receipt.payload, authority, bench.ports)
+    return await contained(lambda: call(due.receipt.payload, authority, bench.ports))
 
 
 async def _refused(bench: Workbench, due: OpenReceipt, refused: RetryRefused) -> Worked:
@@ -69,11 +71,12 @@ async def _take(
         return await _no_answer(bench, due, begun, f"no answer within {effect.call_timeout_seconds:g} s")
     error = task.exception()
     if isinstance(error, EffectNotAppliedError):
-        await bench.observe(due, SOURCE, "absent", error.detail)
-        reason = f"the provider refused the same call: {error.detail}"
+        detail = str(error.detail)[:LONGEST_DETAIL]
+        await bench.observe(due, SOURCE, "absent", detail)
+        reason = f"the provider refused the same call: {detail}"
         return await _answered(bench, due, begun, settlement_of(due, ACTOR, "not_applied", reason))
     if error is not None:
-        return await _no_answer(bench, due, begun, f"{type(error).__name__}: {error}")
+        return await _no_answer(bench, due, begun, words_of(error))
     value = task.result()
     problem = result_problem(effect, value)
     if problem is not None:

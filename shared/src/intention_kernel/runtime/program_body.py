@@ -16,10 +16,10 @@ from intention_kernel.contracts.event import rfc3339
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.contracts.result import StoredResult, TurnResult
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest
-from intention_kernel.errors import EffectUncertainError
+from intention_kernel.errors import EffectUncertainError, TurnLimitError
 from intention_kernel.ports.turn_body import Draft, Failure, Opened, Render, TurnScope, UncertainStep
 from intention_kernel.runtime.context import ProgramContext, time_of
-from intention_kernel.runtime.events import EventIdentity, EventRecorder, Observers, render_events
+from intention_kernel.runtime.events import MAX_AUDIT_BYTES, EventIdentity, EventRecorder, Observers, render_events
 from intention_kernel.runtime.stages.blocked import blocked_response
 from intention_kernel.runtime.stages.memory import (
     BlockedOn,
@@ -73,6 +73,8 @@ class ProgramBody:
         }
         try:
             shown = self.observers.redacted(data)
+            if len(dumps(shown)) > MAX_AUDIT_BYTES:
+                raise TurnLimitError("the redacted event is too large")
         except Exception:  # noqa: BLE001 - giving a turn up must not depend on the application's function
             shown = {**data, "detail": None}
         event = _identity(opened).event(0, "turn.failed", "integration", shown, self.clock)
@@ -82,7 +84,10 @@ class ProgramBody:
         """The program's answer, and the steps that wait; an escaping EffectUncertainError is an answer too (R32)."""
         try:
             result = await self.agent.program(context)
-        except EffectUncertainError as error:
+        except (EffectUncertainError, ExceptionGroup) as raised:
+            error = _uncertain_in(raised)
+            if error is None:
+                raise
             await scope.close()
             step = scope.uncertain[error.effect_key]
             result = TurnResult(blocked_response(step.title, step.receipt_id), status="blocked")
@@ -150,6 +155,14 @@ def _trigger(opened: Opened) -> Trigger:
     return Settled(
         ReceiptReference(continuation.receipt_id, continuation.effect_key, continuation.state, continuation.attempt)
     )
+
+
+def _uncertain_in(error: Exception) -> EffectUncertainError | None:
+    """The first one of a task group that ended by nothing else; None where another error is in it."""
+    if isinstance(error, ExceptionGroup):
+        found = [_uncertain_in(inner) for inner in error.exceptions]
+        return found[0] if all(found) else None
+    return error if isinstance(error, EffectUncertainError) else None
 
 
 def _cancelled_steps(scope: TurnScope, beside: UncertainStep | None) -> tuple[UncertainStep, ...]:

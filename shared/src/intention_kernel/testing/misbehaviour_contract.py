@@ -1,0 +1,226 @@
+"""Applications that misbehave, over any store: each harms its own turn and nothing else (design 3; protocol R4, R6, R13)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from intention_kernel.agent import (
+    Agent,
+    Effect,
+    EffectAuthority,
+    EffectUncertainError,
+    Summary,
+    TurnContext,
+    TurnResult,
+)
+from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.durability.durability import TurnLimits
+from intention_kernel.durability.outcome import BeginAgain, TurnCommitted, TurnFailed
+from intention_kernel.errors import (
+    LONGEST_DETAIL,
+    EffectNotAppliedError,
+    InfrastructureError,
+    LeaseLostError,
+    TurnHeldError,
+)
+from intention_kernel.ports.effect_store import Prepare, PrepareAnswer
+from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
+from intention_kernel.testing.conversation import Conversation
+from intention_kernel.testing.program_contract import FIND, Provider, charging, said, talking
+
+ONE_ATTEMPT = TurnLimits(10.0, attempts=1)
+
+
+class _Unusual(BaseException):
+    """No Exception, as some libraries have them."""
+
+
+class _Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+RAISED: dict[str, tuple[BaseException, str]] = {
+    "an exit": (SystemExit(0), "ProgramError: raised SystemExit: 0"),
+    "no Exception": (_Unusual("x"), "ProgramError: raised _Unusual: x"),
+    "a group of none": (BaseExceptionGroup("all", [_Unusual()]), "ProgramError: raised BaseExceptionGroup"),
+    "the end of a generator": (GeneratorExit(), "ProgramError: raised GeneratorExit"),
+    "its own cancellation": (asyncio.CancelledError(), "ProgramError: cancelled itself"),
+    "the kernel's word for an outage": (InfrastructureError("mine"), "ProgramError: raised InfrastructureError: mine"),
+    "the kernel's word for a lost lease": (LeaseLostError("mine"), "ProgramError: raised LeaseLostError: mine"),
+    "the kernel's word for another build": (
+        TurnHeldError("mine", expected="a", found="b"),
+        "ProgramError: raised TurnHeldError: mine",
+    ),
+    "an error without words": (_Speechless(), "_Speechless: (its message cannot be told)"),
+    "an error of a million words": (ValueError("x " * 1_000_000), "ValueError: x x"),
+}
+
+
+class MisbehaviourContract:
+    """What a program, an operation, `describe` or `redact` may do wrong."""
+
+    @pytest.mark.parametrize("what", RAISED)
+    async def test_whatever_a_program_raises_uses_up_its_attempt(self, boundary: BoundaryHarness, what: str) -> None:
+        """R4, R6: it is this turn's failure, never an outage, a lost lease or the end of the process."""
+        error, detail = RAISED[what]
+
+        async def program(context: TurnContext) -> TurnResult:
+            if context.input.text == "break":
+                raise error
+            return said("fine")
+
+        conversation = Conversation(boundary, talking(program), limits=TurnLimits(10.0, attempts=2))
+        again = await conversation.send("break", "t1")
+        assert isinstance(again, BeginAgain)
+        assert (again.why, again.attempt) == ("attempt_failed", 1)
+        failed = await conversation.send("break", "t1")
+        assert isinstance(failed, TurnFailed)
+        assert failed.detail.startswith(detail)
+        assert len(failed.detail) <= LONGEST_DETAIL
+        assert isinstance(await conversation.send("fine", "t2"), TurnCommitted)
+
+    @pytest.mark.parametrize("what", RAISED)
+    async def test_whatever_an_operation_raises_is_uncertain(self, boundary: BoundaryHarness, what: str) -> None:
+        """R18: nothing of it proves that the provider was not reached."""
+
+        async def operation(authority: EffectAuthority) -> JsonValue:
+            raise RAISED[what][0]
+
+        async def program(context: TurnContext) -> TurnResult:
+            await context.run_effect("order-1", operation, payload=None, effect="charge")
+            return said("charged")
+
+        conversation = Conversation(boundary, talking(program))
+        assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
+        assert (await receipt_of(boundary, conversation.thread_id, "charge:order-1")).state == "uncertain"
+
+    async def test_an_unknown_outcome_inside_of_a_task_group_blocks_the_step(self, boundary: BoundaryHarness) -> None:
+        """R32: a task group wraps what escapes it; it is the same answer."""
+        provider = Provider()
+        provider.lose_reply("charge:order-1")
+
+        async def program(context: TurnContext) -> TurnResult:
+            async with asyncio.TaskGroup() as group:
+                for effect in ("charge", "notify"):
+                    group.create_task(context.run_effect("order-1", provider.write, payload=effect, effect=effect))
+            return said("both")
+
+        conversation = Conversation(boundary, talking(program))
+        outcome = await conversation.send("charge", "t1")
+        assert isinstance(outcome, TurnCommitted)
+        assert b'"status":"blocked"' in outcome.result
+
+    async def test_another_error_beside_an_unknown_outcome_fails_the_attempt(self, boundary: BoundaryHarness) -> None:
+        async def program(context: TurnContext) -> TurnResult:
+            unknown = EffectUncertainError("lost", effect_key="charge:order-1", receipt_id="0" * 32)
+            raise ExceptionGroup("both", [unknown, ValueError("a bug")])
+
+        again = await Conversation(boundary, talking(program)).send("charge", "t1")
+        assert isinstance(again, BeginAgain)
+        assert again.why == "attempt_failed"
+
+    @pytest.mark.parametrize("redacted", [{"a set"}, "x" * 1_000_000], ids=["no JSON", "too large"])
+    async def test_a_turn_is_given_up_whatever_redact_makes_of_its_event(
+        self, boundary: BoundaryHarness, redacted: object
+    ) -> None:
+        """R5: or its lane would stand for ever."""
+        conversation = Conversation(
+            boundary,
+            charging(Provider()),
+            redact=lambda data: cast("JsonValue", redacted),
+            limits=ONE_ATTEMPT,
+        )
+        assert isinstance(await conversation.send("hello", "t1"), TurnFailed)
+        (event,) = await conversation.events()
+        assert event["type"] == "turn.failed"
+
+    @pytest.mark.parametrize("summary", [None, Summary(cast("str", 5))], ids=["none", "a title of another type"])
+    async def test_a_summary_that_is_none_fails_its_own_turn_alone(
+        self, boundary: BoundaryHarness, summary: Summary
+    ) -> None:
+        """R11, R13: the neighbours whose prepare goes out in the same statement do not notice."""
+        provider = Provider()
+        bad = Effect("charge", dict, lambda payload: summary)
+
+        async def program(context: TurnContext) -> TurnResult:
+            await context.run_effect("order-1", provider.write, payload=None, effect="charge")
+            return said("charged")
+
+        broken = Conversation(boundary, Agent("agent", program, effects=(bad, FIND)))
+        neighbours = [Conversation(boundary, charging(provider)) for _ in range(4)]
+        first, *others = await asyncio.gather(*(one.send("charge", "t1") for one in (broken, *neighbours)))
+        assert isinstance(first, BeginAgain)
+        assert all(isinstance(outcome, TurnCommitted) for outcome in others)
+
+    async def test_a_proof_with_an_odd_detail_is_a_proof(self, boundary: BoundaryHarness) -> None:
+        """R13: what is told of it is text, and bounded."""
+
+        async def operation(authority: EffectAuthority) -> JsonValue:
+            raise EffectNotAppliedError(cast("str", {"status": 409}))
+
+        async def program(context: TurnContext) -> TurnResult:
+            with pytest.raises(EffectNotAppliedError):
+                await context.run_effect("order-1", operation, payload=None, effect="charge")
+            return said("no stock")
+
+        conversation = Conversation(boundary, talking(program))
+        assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
+        assert (await receipt_of(boundary, conversation.thread_id, "charge:order-1")).state == "failed"
+
+    async def test_a_call_whose_time_is_over_before_it_begins_uses_up_the_attempt(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R19: an effect that declares less time than a prepare takes must not begin again for ever."""
+        provider = Provider()
+        hasty = Effect("charge", dict, lambda payload: Summary("a charge"), call_timeout_seconds=1e-9)
+
+        async def program(context: TurnContext) -> TurnResult:
+            await context.run_effect("order-1", provider.write, payload=None, effect="charge")
+            return said("charged")
+
+        agent = Agent("agent", program, effects=(hasty, FIND))
+        failed = await Conversation(boundary, agent, limits=ONE_ATTEMPT).send("charge", "t1")
+        assert isinstance(failed, TurnFailed)
+        assert failed.detail.startswith("DeadlineError: charge:order-1")
+        assert not provider.calls
+
+    async def test_an_effect_that_was_cancelled_before_its_call_is_made_by_the_next_attempt(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R16: only what the program saw is replayed; of a turn that was stopped while it prepared it saw nothing."""
+        provider = Provider()
+        conversation = Conversation(boundary, charging(provider))
+        slow = _SlowPrepare(boundary.store)
+        conversation.store = slow  # type: ignore[assignment]  # delegates the rest
+        turn = asyncio.create_task(conversation.send("charge", "t1"))
+        await slow.asked.wait()
+        turn.cancel()
+        await asyncio.sleep(0)
+        slow.go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        assert not provider.calls
+        conversation.store = None
+        assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
+        assert provider.calls == ["charge:order-1"]
+
+
+class _SlowPrepare:
+    """A store that answers a prepare when it is told to."""
+
+    def __init__(self, store: BoundaryStore) -> None:
+        self._store = store
+        self.asked = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def prepare(self, prepare: Prepare) -> PrepareAnswer:
+        self.asked.set()
+        await self.go_on.wait()
+        return await self._store.prepare(prepare)
