@@ -24,8 +24,9 @@ message that lists all that is wrong. Generated from the settings classes by `ma
 OTHERS = """
 Beside them: `INTENTION_TEST_SERVERS` (`embedded`, the default; `docker`; `external`) chooses the servers of the tests, and
 addresses that are set always win; `FAN7_INVENTORY_URL` tells the FAN-7 example where its inventory is. The `intention` command
-reads `INTENTION_DATABASE_URL`, `INTENTION_KAFKA_BOOTSTRAP_SERVERS`, `INTENTION_TOPIC_PREFIX` and `INTENTION_APPLICATION`, the
-first two from `.intention/env`, which `intention dev` writes, where the environment does not name them.
+reads `INTENTION_DATABASE_URL`, `INTENTION_KAFKA_BOOTSTRAP_SERVERS`, `INTENTION_TOPIC_PREFIX` and `INTENTION_APPLICATION`, and
+where the environment names neither server, all that it does not name from `.intention/env`, which `intention dev` writes.
+`INTENTION_CACHE` is the folder for the jars of the embedded Kafka; without it, `.cache` in the checkout.
 """
 
 

@@ -127,6 +127,15 @@ def test_the_cache_is_the_named_one_or_in_the_checkout(tmp_path: Path, monkeypat
     assert default_jar_cache() == tmp_path / "kafka-4.3.1"
     monkeypatch.delenv("INTENTION_CACHE")
     (tmp_path / "constraints.txt").write_text("")
+    (tmp_path / "shared" / "src" / "intention_kernel").mkdir(parents=True)
     (tmp_path / "deep" / "below").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "deep" / "below")
     assert default_jar_cache() == tmp_path / ".cache" / "kafka-4.3.1"
+
+
+def test_the_cache_of_the_checkout_serves_other_folders_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of one's own, even one with a constraints.txt, downloads nothing that the checkout has."""
+    monkeypatch.delenv("INTENTION_CACHE", raising=False)
+    (tmp_path / "constraints.txt").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert default_jar_cache() == Path(__file__).resolve().parents[2] / ".cache" / "kafka-4.3.1"

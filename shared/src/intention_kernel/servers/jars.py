@@ -24,6 +24,7 @@ _TRIES = 3
 _SAY_EVERY = 10
 _TIMEOUT_SECONDS = 30
 _LOCK_POLL_SECONDS = 0.2
+_OF_A_CHECKOUT = ("constraints.txt", "shared/src/intention_kernel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,12 @@ def listed_jars(text: str | None = None) -> list[Jar]:
 
 
 def default_jar_cache() -> Path:
-    """`$INTENTION_CACHE/kafka-<version>`, else `.cache/kafka-<version>` in the checkout around the current directory."""
+    """`$INTENTION_CACHE/kafka-<version>`, else in `.cache` of the checkout around the current directory, else of the one
+    that this package is run from, so that nobody downloads twice; with no checkout, of the current directory."""
     named = os.environ.get("INTENTION_CACHE")
     here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / "constraints.txt").exists()), here)
+    folders = (here, *here.parents, *Path(__file__).resolve().parents)
+    root = next((folder for folder in folders if all((folder / name).exists() for name in _OF_A_CHECKOUT)), here)
     return (Path(named) if named else root / ".cache") / f"kafka-{KAFKA_VERSION}"
 
 
