@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from intention_kernel.agent.agent import Agent
-from intention_kernel.agent.context import Settled, TurnContext
+from intention_kernel.agent.context import TurnContext
 from intention_kernel.agent.effect import Effect, EffectAuthority
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import Summary
@@ -54,8 +54,6 @@ class _Program:
         """The turn is named by its text: a continuation has the text of the turn that it resumes."""
         turn = context.input.text
         plan = await self._plan(context, turn)
-        if self._scenario.repeats and isinstance(context.trigger, Settled) and turn in self._scenario.on_uncertain:
-            plan.append(self._scenario.on_uncertain[turn])
         blocked = False
         while plan:
             key, plan = plan[0], plan[1:]

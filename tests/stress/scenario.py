@@ -41,7 +41,7 @@ class Scenario:
 
     zombie_start: the second runner polled everything in an older generation · opaque: the plan is not journalled
     asks_again: the model is asked again after K1, with what became of it · fallback: after a refusal, the other key
-    on_uncertain: after an unknown outcome the turn goes on with this key; with repeats its continuation asks for it too
+    on_uncertain: after an unknown outcome the turn goes on with this key
     escapes: the program does not catch it
     keyed: the provider deduplicates · twins: every key has one payload · wire_only: people say "not applied" as they like
     """
@@ -56,7 +56,6 @@ class Scenario:
     asks_again: bool = False
     fallback: dict[str, str] = field(default_factory=dict)
     on_uncertain: dict[str, str] = field(default_factory=dict)
-    repeats: bool = False
     escapes: bool = False
     keyed: bool = False
     attempts: int = 50
@@ -123,7 +122,6 @@ SCENARIOS: dict[str, Scenario] = {
         "K1 is uncertain, the program goes on with an independent K2; a kill, a lost reply, one lookup",
         Faults(timeout=1, kill=1, lookups=1),
         on_uncertain={"T1": "K2"},
-        repeats=True,
         two_runners=False,
     ),
     "branch": Scenario(
@@ -162,7 +160,6 @@ SCENARIOS: dict[str, Scenario] = {
         Faults(timeout=1, kill=1, lookups=1),
         asks_again=True,
         on_uncertain={"T1": "K2"},
-        repeats=True,
         two_runners=False,
     ),
     "m2z": Scenario(
@@ -170,7 +167,6 @@ SCENARIOS: dict[str, Scenario] = {
         Faults(expire=1, rebalance=1, kill=1),
         asks_again=True,
         on_uncertain={"T1": "K2"},
-        repeats=True,
     ),
     "aside": Scenario(
         "two turns: a zombie with both in its lane gives one up",
