@@ -66,6 +66,7 @@ def test_servers_only_migrates_says_ready_last_and_leaves_nothing_after_sigint(t
         assert ".intention/env" in listed.stderr
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
+        assert "stopping" in (tmp_path / "err").read_text()
         _until_nothing_is_left(children)
     assert read_variables(tmp_path / ".intention") == {}
 

@@ -76,6 +76,7 @@ async def _run(data_dir: Path, application: str | None) -> int:
         try:
             await asyncio.wait({stopping, running}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
+                click.echo(stopping.result(), err=True)
                 return OK
             servers, processes = running.result()
             click.echo("ready: stop with Ctrl-C")
@@ -89,7 +90,7 @@ async def _run(data_dir: Path, application: str | None) -> int:
 
 async def _asked(stop: asyncio.Event) -> str:
     await stop.wait()
-    return "stopping"
+    return "stopping: what is in hand is finished first"
 
 
 async def _bring_up(
@@ -170,6 +171,7 @@ async def _until_the_end(stopping: asyncio.Future[str], servers: EmbeddedServers
         for end in ends:
             end.cancel()
     if stopping in done:
+        click.echo(stopping.result(), err=True)
         return OK
     for end in ends:
         if end in done:

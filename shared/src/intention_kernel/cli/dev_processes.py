@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from intention_kernel.cli.dev_log import readable
 from intention_kernel.clock import SystemClock
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.servers import guardian
@@ -81,7 +82,8 @@ class DevProcess:
                 continue
             if not line:
                 return
-            click.echo(f"{self.name} | {line.decode('utf-8', 'replace').rstrip()}", err=True)
+            for said in readable(line.decode("utf-8", "replace").rstrip()):
+                click.echo(f"{self.name} | {said}", err=True)
 
 
 async def start_process(
