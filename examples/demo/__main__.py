@@ -25,6 +25,10 @@ from examples.demo.summary import Account, account, closing_lines
 from examples.fan7.inventory_client import InventoryClient
 
 PARTITIONS = 4
+INTRODUCTION = (
+    "FAN-7 is a job: its agent reserves 2 parts in an inventory, an outside service with its own database, and writes a",
+    "work order for them. In each run the outcome of the reservation gets lost; nothing may be reserved twice or forgotten.",
+)
 
 
 class Narrator:
@@ -86,6 +90,7 @@ async def _tell_all(system: System, installation: Installation, scratch: Path, s
     ):
         relay = await system.start_relay()
         await relay.await_ready()
+        print("", *INTRODUCTION, sep="\n")
         for number, plan in enumerate(PLANS, 1):
             print()
             say(f"run {number}", plan.title)

@@ -1,4 +1,4 @@
-"""FAN-7, the worked example of the third seed: reserve two FILTER-A, lose the reply, settle, then write the work order.
+"""FAN-7, the worked example: reserve two FILTER-A, lose the reply, settle, then write the work order.
 
 The host says in `hostContext.settledBy` how an unknown reservation is to be found out: `lookup` (the default), `retry` or
 `operator`. The three effects differ in nothing else.
