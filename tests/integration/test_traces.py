@@ -7,10 +7,12 @@ import socket
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.kafka.partitioner import partition_for
 from intention_kernel.kafka.topics import create_missing_topics
@@ -20,6 +22,7 @@ from tests.support.eventually import eventually
 from tests.support.servers import SharedServers
 
 PARTITIONS = 3
+_TOO_LARGE = Random(1).randbytes(300_000)  # which the broker cannot compress
 HEADERS = (("ce_id", b"1"), ("ce_type", "é".encode()))
 
 
@@ -36,6 +39,17 @@ async def started(traces: KafkaTraces) -> AsyncIterator[KafkaTraces]:
         yield traces
     finally:
         await traces.stop(5.0)
+
+
+async def create_limited(bootstrap: str, topic: str) -> None:
+    """A topic that takes no batch larger than 100 kB, from its first record on."""
+    admin: Any = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        configs = {"max.message.bytes": "100000"}
+        await admin.create_topics([NewTopic(topic, PARTITIONS, 1, topic_configs=configs)])  # type: ignore[no-untyped-call]
+    finally:
+        await admin.close()
 
 
 async def read(bootstrap: str, topic: str, count: int) -> list[Any]:
@@ -81,10 +95,12 @@ async def test_what_is_published_arrives_in_order_on_the_partition_of_its_thread
 
 
 async def test_a_record_that_the_broker_refuses_is_dropped_and_counted_alone(
-    servers: SharedServers, topic: str
+    servers: SharedServers, topic_prefix: str
 ) -> None:
+    topic = Topics(topic_prefix).traces
+    await create_limited(servers.kafka_bootstrap_servers, topic)
     async with started(KafkaTraces(servers.kafka_bootstrap_servers, topic)) as traces:
-        for value in (b"before", b"x" * 2_000_000, b"after"):
+        for value in (b"before", _TOO_LARGE, b"after"):
             traces.publish("thread", HEADERS, value)
         await eventually(lambda: traces.dropped)
         traces.publish("thread", HEADERS, b"later")

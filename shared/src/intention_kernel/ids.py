@@ -9,14 +9,24 @@ import uuid
 _jitter = random.SystemRandom()
 
 
+class DerivedIds:
+    """The ids `derived_id(*parts, last)` for many last parts: what they share is digested once."""
+
+    __slots__ = ("_shared",)
+
+    def __init__(self, *parts: str) -> None:
+        self._shared = hashlib.sha256(b"".join([_framed(part) for part in parts]))
+
+    def id(self, last: str) -> str:
+        """`derived_id` of the shared parts and `last`."""
+        digest = self._shared.copy()
+        digest.update(_framed(last))
+        return digest.hexdigest()[:32]
+
+
 def derived_id(*parts: str) -> str:
     """32 hex digits that depend on `parts` and their order alone."""
-    digest = hashlib.sha256()
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(4, "big"))
-        digest.update(raw)
-    return digest.hexdigest()[:32]
+    return hashlib.sha256(b"".join([_framed(part) for part in parts])).hexdigest()[:32]
 
 
 def receipt_id(thread_id: str, effect_key: str) -> str:
@@ -32,3 +42,8 @@ def random_id() -> uuid.UUID:
 def jittered_seconds(seconds: float) -> float:
     """`seconds` give or take a half, so that waiters do not march in step."""
     return seconds * _jitter.uniform(0.5, 1.5)
+
+
+def _framed(part: str) -> bytes:
+    raw = part.encode("utf-8", "surrogatepass")
+    return len(raw).to_bytes(4, "big") + raw

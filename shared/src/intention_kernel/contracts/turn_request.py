@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema
@@ -99,7 +100,14 @@ class TurnRequest(WireModel):
     trigger: Annotated[UserTrigger | ReconciliationTrigger, Field(discriminator="kind")] = UserTrigger()
 
     def content_digest(self) -> bytes:
-        """What makes two requests the same content: agent, tenant, input and trigger, nothing else (interface 2)."""
+        """What makes two requests the same content: agent, tenant, input and trigger, nothing else (interface 2).
+
+        Computed once: begin and commit say the same, whatever a program did to its input meanwhile.
+        """
+        return self._content_digest
+
+    @cached_property
+    def _content_digest(self) -> bytes:
         wire = self.model_dump(by_alias=True, mode="python")
         return digest({name: wire[name] for name in ("agentId", "tenantId", "input", "trigger")})
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.digest import digest
 from intention_kernel.contracts.event import (
     MAX_EVENT_BYTES,
+    EncodedEvent,
     EventCategory,
+    EventEncoder,
     KernelEvent,
-    WireRecord,
+    encode_event,
     pack_records,
-    render_event,
-    rfc3339,
 )
-from intention_kernel.contracts.json_codec import JsonValue, check, dumps
+from intention_kernel.contracts.json_codec import JsonValue, check, dumps, loads
 from intention_kernel.errors import TurnLimitError
-from intention_kernel.ids import derived_id
+from intention_kernel.ids import DerivedIds
 from intention_kernel.ports.traces import Traces
 from intention_kernel.ports.turn_body import PackedEvents
 
@@ -48,8 +49,12 @@ class Observers:
     redact: Redact | None = None
 
     def redacted(self, data: JsonValue) -> JsonValue:
-        """What may leave the process; raises what the application's function raises."""
-        return data if self.redact is None else self.redact(data)
+        """What may leave the process. Raises JsonError before the application's function sees what is not JSON, and
+        what that function raises."""
+        if self.redact is None:
+            return data
+        check(data)
+        return self.redact(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +66,21 @@ class EventIdentity:
     agent_id: str
     correlation_id: str
 
-    def event(self, ordinal: int, name: str, category: EventCategory, data: JsonValue, clock: Clock) -> KernelEvent:
+    def ids(self) -> DerivedIds:
+        """The id of an event is the one of its ordinal, in decimal."""
+        return DerivedIds("event", self.thread_id, self.turn_id)
+
+    def encoder(self) -> EventEncoder:
+        """For many events of the turn."""
+        return EventEncoder(self.thread_id, self.turn_id, self.agent_id, self.correlation_id)
+
+    def event(self, ordinal: int, name: str, category: EventCategory, data: JsonValue, at: datetime) -> KernelEvent:
         """The nth event of the turn; `data` is redacted already."""
         return KernelEvent(
-            id=derived_id("event", self.thread_id, self.turn_id, str(ordinal)),
+            id=self.ids().id(str(ordinal)),
             type=name,
             category=category,
-            occurred_at=clock.now(),
+            occurred_at=at,
             thread_id=self.thread_id,
             turn_id=self.turn_id,
             agent_id=self.agent_id,
@@ -81,50 +94,54 @@ class EventRecorder:
 
     def __init__(self, identity: EventIdentity, attempt: int, observers: Observers, clock: Clock) -> None:
         self._identity = identity
+        self._ids = identity.ids()
+        self._encoder = identity.encoder()
         self._attempt = attempt
         self._observers = observers
         self._clock = clock
-        self._events: list[KernelEvent] = []
+        self._events: list[EncodedEvent] = []
 
     async def emit(self, name: str, data: JsonValue, category: EventCategory = "trace") -> None:
-        """Record one event. Raises JsonError where `data` is not JSON, and what `redact` raises."""
-        check(data)
+        """Record one event as it is now. Raises JsonError where `data` is not JSON, and what `redact` raises."""
         shown = self._observers.redacted(data)
         if category == "audit":
             shown = _bounded(shown)
-        event = self._identity.event(len(self._events), name, category, shown, self._clock)
-        self._events.append(event)
-        publish_trace(self._observers.traces, event, self._attempt)
-        for sink in self._observers.sinks:
-            await _show(sink, event)
+        ordinal, at = len(self._events), self._clock.now()
+        encoded = self._encoder.encode(self._ids.id(str(ordinal)), name, category, at, shown)
+        self._events.append(encoded)
+        _publish(self._observers.traces, self._identity.thread_id, encoded, self._attempt)
+        if self._observers.sinks:
+            # A copy: sinks may keep what they get, and the program goes on with its own.
+            event = self._identity.event(ordinal, name, category, loads(dumps(shown)), at)
+            for sink in self._observers.sinks:
+                await _show(sink, event)
 
     def render(self, first_sequence: int, incarnation: str) -> PackedEvents:
         """The recorded events as final bytes. Raises TurnLimitError for one that the broker would refuse."""
-        return render_events(tuple(self._events), first_sequence, incarnation)
+        return _packed(self._events, first_sequence, incarnation)
 
 
-def render_events(events: tuple[KernelEvent, ...], first_sequence: int, incarnation: str) -> PackedEvents:
+def render_events(events: Sequence[KernelEvent], first_sequence: int, incarnation: str) -> PackedEvents:
     """Events numbered from `first_sequence`, packed. Raises TurnLimitError for one that the broker would refuse."""
-    records = tuple(
-        render_event(event, sequence, incarnation) for sequence, event in enumerate(events, start=first_sequence)
-    )
-    for event, record in zip(events, records, strict=True):
-        _check_size(event, record)
-    return PackedEvents(pack_records(records), len(records))
+    return _packed([encode_event(event) for event in events], first_sequence, incarnation)
 
 
 def publish_trace(traces: Traces, event: KernelEvent, attempt: int) -> None:
     """Mirror an event live: the same id as the durable one, an attempt instead of a sequence (interface 2)."""
-    headers = (
-        ("ce_specversion", b"1.0"),
-        ("ce_id", event.id.encode()),
-        ("ce_type", event.type.encode()),
-        ("ce_source", f"/agents/{event.agent_id}".encode()),
-        ("ce_subject", event.thread_id.encode()),
-        ("ce_time", rfc3339(event.occurred_at).encode()),
-        ("content-type", b"application/json"),
-    )
-    traces.publish(event.thread_id, headers, dumps(event.to_json(sequence=None, attempt=attempt)))
+    _publish(traces, event.thread_id, encode_event(event), attempt)
+
+
+def _packed(events: Sequence[EncodedEvent], first_sequence: int, incarnation: str) -> PackedEvents:
+    records = [event.durable(sequence, incarnation) for sequence, event in enumerate(events, start=first_sequence)]
+    for event, record in zip(events, records, strict=True):
+        if record.size_bytes > MAX_EVENT_BYTES:
+            raise TurnLimitError(f"event {event.type} has {record.size_bytes} bytes, the most is {MAX_EVENT_BYTES}")
+    return PackedEvents(pack_records(records), len(records))
+
+
+def _publish(traces: Traces, thread_id: str, event: EncodedEvent, attempt: int) -> None:
+    headers, value = event.trace(attempt)
+    traces.publish(thread_id, headers, value)
 
 
 async def _show(sink: EventSink, event: KernelEvent) -> None:
@@ -139,9 +156,3 @@ def _bounded(data: JsonValue) -> JsonValue:
     if size_bytes <= MAX_AUDIT_BYTES:
         return data
     return {"digest": digest(data).hex(), "bytes": size_bytes}
-
-
-def _check_size(event: KernelEvent, record: WireRecord) -> None:
-    size_bytes = len(record.value or b"") + sum(len(name) + len(value) for name, value in record.headers)
-    if size_bytes > MAX_EVENT_BYTES:
-        raise TurnLimitError(f"event {event.type} has {size_bytes} bytes, the most is {MAX_EVENT_BYTES}")

@@ -77,7 +77,7 @@ class ProgramBody:
                 raise TurnLimitError("the redacted event is too large")
         except Exception:  # noqa: BLE001 - giving a turn up must not depend on the application's function
             shown = {**data, "detail": None}
-        event = _identity(opened).event(0, "turn.failed", "integration", shown, self.clock)
+        event = _identity(opened).event(0, "turn.failed", "integration", shown, self.clock.now())
         return lambda first_sequence, incarnation: render_events((event,), first_sequence, incarnation)
 
     async def _result(self, context: ProgramContext, scope: TurnScope) -> tuple[TurnResult, tuple[UncertainStep, ...]]:

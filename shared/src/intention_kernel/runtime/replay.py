@@ -15,5 +15,5 @@ def publish_replayed(request: TurnRequest, result: bytes, observers: Observers, 
     stored = cast("dict[str, JsonValue]", loads(result))
     shown = observers.redacted({**stored, "replayed": True})
     identity = EventIdentity(request.thread_id, request.turn_id, request.agent_id, request.correlation())
-    event = identity.event(-1, "turn.replayed", "trace", shown, clock)
+    event = identity.event(-1, "turn.replayed", "trace", shown, clock.now())
     publish_trace(observers.traces, event, attempt=0)
