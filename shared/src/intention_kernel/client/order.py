@@ -50,7 +50,3 @@ class ThreadOrder:
             return "held"
         seen.reported = seen.last + 1
         return Gap(thread_id, seen.reported, sequence)
-
-    def open_gaps(self) -> int:
-        """How many threads stand before a hole that was reported and has not been filled."""
-        return sum(seen.reported == seen.last + 1 for seen in self._threads.values())

@@ -39,11 +39,6 @@ class Child:
         self._process = process
         self._log = log
 
-    @property
-    def exited(self) -> bool:
-        """True once the server is gone."""
-        return self._process.returncode is not None
-
     async def wait(self) -> int:
         """The server's exit code, 128 + n if it died of signal n; waits for its end."""
         return await self._process.wait()
