@@ -49,5 +49,5 @@ def configure_logging(process: str, level: int = logging.INFO) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level)
     # The driver warns of every retried request; that the broker is away is said once by those who wait for it.
-    logging.getLogger("aiokafka").setLevel(logging.ERROR)
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # applications call providers with it; a line each is noise

@@ -21,7 +21,7 @@ class Checkpoint:
     """Messages, facts, agenda, the active interaction and the receipts they refer to.
 
     Messages, facts, agenda items and receipts are JSON objects that are kept as they are: private metadata and members
-    of a later build survive (seed: never rebuild agenda records from a list of public fields). `facts` is keyed by type.
+    of a later build survive: agenda records are never rebuilt from a list of public fields. `facts` is keyed by type.
     """
 
     agent_id: str
