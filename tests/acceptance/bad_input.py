@@ -82,6 +82,19 @@ BAD: dict[str, Bad] = {
     "a continuation whose id is not the derived one": without_input(
         bad("forged_continuation", **_continuation(f"reconciliation:{_RECEIPT}:2:1"))
     ),
+    "a settlement that no column holds": without_input(
+        bad(
+            "invalid",
+            "settlement",
+            turnId=f"reconciliation:{_RECEIPT}:{10**20}:1",
+            trigger={"kind": "reconciliation", "receiptId": _RECEIPT, "settlement": 10**20},
+        )
+    ),
+    "an issue that no column holds": without_input(
+        bad("forged_continuation", **_continuation(f"reconciliation:{_RECEIPT}:1:{10**20}"))
+    ),
+    "a schema version that is true": bad("invalid", "schemaVersion", schemaVersion=True),
+    "more unknown members than a header holds": bad("invalid", "u0", **{f"u{number}": 1 for number in range(50_000)}),
     "a continuation without a settlement": without_input(
         bad("forged_continuation", _RECEIPT, **_continuation(f"reconciliation:{_RECEIPT}:1:1"))
     ),

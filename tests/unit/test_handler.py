@@ -170,6 +170,17 @@ async def test_records_do_not_share_what_is_remembered() -> None:
     assert [delivery.held_too_long for delivery in world.spine.deliveries] == [None, None, None]
 
 
+async def test_an_error_of_the_spine_is_an_attempt_and_an_outage_is_none() -> None:
+    """R6: with the nonce of the last begin it would begin for ever, never counted and never set aside."""
+    world = World(InfrastructureError("away"), LookupError("a bug"), TurnCommitted(1, RESULT))
+    for kind in (InfrastructureError, LookupError):
+        with pytest.raises(kind):
+            await world.handler(record())
+    await world.handler(record())
+    first, second, third = [delivery.nonce for delivery in world.spine.deliveries]
+    assert first == second != third
+
+
 async def test_a_replay_that_cannot_be_told_is_done_all_the_same() -> None:
     """R4: its turn is a committed row; a `redact` of a newer build must not hold its offset for ever."""
 

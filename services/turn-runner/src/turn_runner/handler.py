@@ -20,7 +20,7 @@ from intention_kernel.durability.outcome import (
     TurnReplayed,
 )
 from intention_kernel.durability.outcome import Outcome as TurnOutcome
-from intention_kernel.errors import RejectedError
+from intention_kernel.errors import InfrastructureError, RejectedError
 from intention_kernel.ids import jittered_seconds, random_id
 from intention_kernel.kafka.record import Record
 from intention_kernel.ports.rejections import Rejection, Rejections
@@ -79,7 +79,15 @@ class TurnHandler:
         place = (record.topic, record.partition, record.offset)
         waiting = self._waiting.setdefault(place, _Waiting(random_id()))
         delivery = Delivery(request, origin, waiting.nonce, record.alone, self._held_too_long(waiting))
-        result = await self._durability.with_turn(delivery, self._bodies.get(request.agent_id))
+        try:
+            result = await self._durability.with_turn(delivery, self._bodies.get(request.agent_id))
+        except InfrastructureError:
+            raise
+        except Exception:
+            waiting.nonce = (
+                random_id()
+            )  # an attempt of its own, so that one that always ends like this is set aside (R6)
+            raise
         if isinstance(result, BeginAgain):
             return self._again(waiting, result, request)
         if isinstance(result, TurnReplayed):

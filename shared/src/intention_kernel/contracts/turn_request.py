@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -19,11 +28,23 @@ MAX_REQUEST_BYTES = 1_048_576
 
 MAX_DEADLINE_SECONDS = 86_400.0
 
+MAX_COUNT = 2_147_483_647
+"""Of settlements and issues; what a producer names beyond it cannot exist, and no column holds it."""
+
+_SHOWN_PROBLEMS = 20
+
 
 def _identifier(value: str) -> str:
     problem = identifier_problem(value)
     if problem:
         raise PydanticCustomError("identifier", "{problem}", {"problem": problem})
+    return value
+
+
+def _version(value: object) -> object:
+    # true equals 1 in Python, and nowhere else.
+    if isinstance(value, bool):
+        raise PydanticCustomError("version", "is not a number")
     return value
 
 
@@ -82,13 +103,13 @@ class ReconciliationTrigger(WireModel):
 
     kind: Literal["reconciliation"] = "reconciliation"
     receipt_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    settlement: Annotated[int, Field(ge=1)]
+    settlement: Annotated[int, Field(ge=1, le=MAX_COUNT)]
 
 
 class TurnRequest(WireModel):
     """One request for one turn. `input` is absent only in a continuation."""
 
-    schema_version: Literal[1]
+    schema_version: Annotated[Literal[1], BeforeValidator(_version)]
     thread_id: Identifier
     turn_id: Identifier
     agent_id: Identifier
@@ -144,7 +165,7 @@ def _validated(document: JsonValue) -> TurnRequest:
     try:
         return TurnRequest.model_validate(document)
     except ValidationError as error:
-        raise RejectedError("invalid", "; ".join(_problems(error))) from error
+        raise RejectedError("invalid", "; ".join(_problems(error)[:_SHOWN_PROBLEMS])) from error
 
 
 def _problems(error: ValidationError) -> list[str]:
@@ -177,4 +198,4 @@ def continuation_issue(turn_id: str, trigger: ReconciliationTrigger) -> int | No
     if not last.isascii() or not last.isdigit():
         return None
     derived = continuation_turn_id(trigger.receipt_id, trigger.settlement, int(last))
-    return int(last) if turn_id == derived else None
+    return int(last) if turn_id == derived and int(last) <= MAX_COUNT else None
