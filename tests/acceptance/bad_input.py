@@ -60,6 +60,10 @@ def without_input(record: Bad) -> Bad:
     return Bad(record.key, json.dumps(members).encode(), record.reason, record.detail)
 
 
+def _unknown_members(count: int) -> dict[str, Any]:
+    return {f"u{number}": 1 for number in range(count)}
+
+
 BAD: dict[str, Bad] = {
     "undecodable bytes": Bad(b"wrong", b"\x00\xff{", "not_json"),
     "JSON that is no object": Bad(b"wrong", b"[1, 2]", "invalid"),
@@ -94,7 +98,7 @@ BAD: dict[str, Bad] = {
         bad("forged_continuation", **_continuation(f"reconciliation:{_RECEIPT}:1:{10**20}"))
     ),
     "a schema version that is true": bad("invalid", "schemaVersion", schemaVersion=True),
-    "more unknown members than a header holds": bad("invalid", "u0", **{f"u{number}": 1 for number in range(50_000)}),
+    "more unknown members than a header holds": bad("invalid", "u0", **_unknown_members(50_000)),
     "a continuation without a settlement": without_input(
         bad("forged_continuation", _RECEIPT, **_continuation(f"reconciliation:{_RECEIPT}:1:1"))
     ),
