@@ -101,3 +101,17 @@ def test_help_loads_no_driver() -> None:
         [sys.executable, "-c", program], env=script_environment(), capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("left", ["bytes that are no text", "a directory"])
+def test_a_file_of_dev_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / ".intention" / "env"
+    file.parent.mkdir()
+    if left == "a directory":
+        file.mkdir()
+    else:
+        file.write_bytes(b"\xff\xfe")
+    said = intention("queue", "ls", env=environment())
+    assert said.code == 2
+    assert ".intention/env cannot be read" in said.err

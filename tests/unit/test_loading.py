@@ -54,6 +54,7 @@ async def test_ports_are_opened_once_and_left(shop: str) -> None:
     [
         ("corner_shop", "not module:attribute"),
         (":application", "not module:attribute"),
+        ("..shop:application", "not module:attribute"),
         ("no_such_shop:application", "no module named 'no_such_shop'"),
         ("corner_shop:nothing", "no such attribute"),
         ("corner_shop:something", "no Application, but of type int"),

@@ -36,6 +36,31 @@ def test_what_is_set_counts_and_the_rest_is_default(environment: pytest.MonkeyPa
     assert (settings.inventory_url, settings.topic_prefix) == ("http://inventory", "")
 
 
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("http://user:secret@host/database", "does not begin with postgresql://"),
+        ("postgresql://user:secret@host:99999/database", "is not a URL, or its port is no port"),
+        ("postgresql://user:secret@[::1/database", "is not a URL, or its port is no port"),
+        ("postgresql://user:secret@host:0/database", "has port 0"),
+    ],
+)
+def test_a_database_url_that_cannot_be_one_is_wrong_and_stays_secret(
+    environment: pytest.MonkeyPatch, url: str, problem: str
+) -> None:
+    """A process would wait for ever for a server that no address names."""
+    environment.setenv("INTENTION_DATABASE_URL", url)
+    with pytest.raises(ConfigurationError) as caught:
+        load(_Settings)
+    assert f"INTENTION_DATABASE_URL: {problem}" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_several_hosts_in_a_database_url_are_fine(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("INTENTION_DATABASE_URL", "postgresql://user:secret@one:5432,two:5433/database")
+    assert load(_Settings).database_url.endswith("two:5433/database")
+
+
 def test_settings_do_not_change_afterwards(environment: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValidationError):
         setattr(load(_Settings), "pool_size", 9)  # noqa: B010  # the type checker knows that it is frozen

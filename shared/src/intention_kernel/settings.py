@@ -5,15 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from intention_kernel.database_url import database_url_problem
 from intention_kernel.errors import ConfigurationError
 
 PREFIX = "INTENTION_"
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MAX_SECONDS = 31_536_000.0
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
+
+
+def _database_url(url: str) -> str:
+    problem = database_url_problem(url)
+    if problem is not None:
+        raise PydanticCustomError("database_url", "{problem}", {"problem": problem})
+    return url
 
 
 class ProcessSettings(BaseSettings):
@@ -21,7 +30,9 @@ class ProcessSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore")
 
-    database_url: str = Field(min_length=1, description="Postgres: postgresql://user:password@host:port/database")
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
+        min_length=1, description="Postgres: postgresql://user:password@host:port/database"
+    )
     kafka_bootstrap_servers: str = Field(min_length=1, description="Kafka: host:port, several separated by commas")
     topic_prefix: str = Field(default="", description="Goes before every topic name and consumer group")
     http_host: str = Field(default="127.0.0.1", description="Address of /livez, /readyz and /metrics")

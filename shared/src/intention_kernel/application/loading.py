@@ -21,7 +21,7 @@ def load_application(name: str) -> Application:
     Modules of the working directory are found, which a console script alone would not do.
     """
     module_name, colon, attribute = name.partition(":")
-    if not module_name or not colon or not attribute:
+    if not module_name or not colon or not attribute or module_name.startswith("."):
         raise ConfigurationError(f"{VARIABLE}: {name!r} is not module:attribute, such as examples.fan7:application")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
+from intention_kernel.database_url import database_url_problem
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.kafka.connection import parse_bootstrap_servers
 from intention_kernel.servers.state import DATABASE_URL, KAFKA_BOOTSTRAP_SERVERS, read_variables
@@ -78,8 +78,8 @@ def _missing(found: Mapping[str, str], *, database: bool, kafka: bool) -> list[s
 def _malformed(found: Mapping[str, str]) -> list[str]:
     problems = []
     url = found.get(DATABASE_URL)
-    if url and urlsplit(url).scheme not in ("postgres", "postgresql"):
-        problems.append(f"{DATABASE_URL} does not begin with postgresql://")
+    if url and (problem := database_url_problem(url)):
+        problems.append(f"{DATABASE_URL} {problem}")
     try:
         parse_bootstrap_servers(found.get(KAFKA_BOOTSTRAP_SERVERS) or "localhost:9092")
     except ConfigurationError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from intention_kernel.clock import Clock
@@ -84,7 +84,8 @@ class Durability:
                 return await self._begun(delivery, body, begun, asked_at_seconds)
             case Exhausted(begun=begun):
                 detail = f"{begun.attempt - 1} attempts ended without an outcome"
-                opened = Opened(delivery, begun, None)
+                # This begin found none left: it is no attempt.
+                opened = Opened(delivery, replace(begun, attempt=begun.attempt - 1), None)
                 return await endings.set_aside(self._store, body, opened, "attempts_used_up", detail)
             case Replayed(result=result):
                 return TurnReplayed(result)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from intention_kernel.errors import ConfigurationError
 from intention_kernel.servers.addresses import Servers
 
 DATABASE_URL = "INTENTION_DATABASE_URL"
@@ -31,11 +32,17 @@ def write_state(data_dir: Path, servers: Servers, more: Mapping[str, str] | None
 
 
 def read_variables(data_dir: Path) -> dict[str, str]:
-    """Every variable that `write_state` wrote; empty when there is no such file."""
+    """Every variable that `write_state` wrote; empty when there is no such file, ConfigurationError when it is another."""
     file = data_dir / "env"
     if not file.exists():
         return {}
-    pairs = (line.partition("=") for line in file.read_text("utf-8").splitlines())
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"{file} cannot be read ({error}): remove it, `intention dev` writes it again"
+        ) from error
+    pairs = (line.partition("=") for line in text.splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 

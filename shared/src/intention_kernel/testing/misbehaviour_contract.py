@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -27,6 +28,8 @@ from intention_kernel.errors import (
     TurnHeldError,
 )
 from intention_kernel.ports.effect_store import Prepare, PrepareAnswer
+from intention_kernel.ports.turn_store import Begun
+from intention_kernel.testing.boundary_calls import begin_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
 from intention_kernel.testing.conversation import Conversation
 from intention_kernel.testing.program_contract import FIND, Provider, charging, said, talking
@@ -187,6 +190,23 @@ class MisbehaviourContract:
         assert isinstance(failed, TurnFailed)
         assert failed.detail.startswith("DeadlineError: charge:order-1")
         assert not provider.calls
+
+    async def test_a_turn_whose_attempts_all_died_is_told_with_their_number(self, boundary: BoundaryHarness) -> None:
+        """R6: the begin that finds none left is no attempt."""
+        limits = TurnLimits(10.0, attempts=2)
+        conversation = Conversation(boundary, charging(Provider()), limits=limits)
+        delivery = conversation.delivery_of("hello", "t1")
+        for _ in range(2):
+            ask = begin_of(conversation.thread_id, "t1")
+            ask = replace(ask, digest=delivery.request.content_digest(), agent_id="agent", accepts=None)
+            assert isinstance(await boundary.store.begin(ask), Begun)
+            await boundary.expire_lease(conversation.thread_id)
+        failed = await conversation.send("hello", "t1", alone=True)
+        assert failed == TurnFailed("attempts_used_up", "2 attempts ended without an outcome")
+        (event,) = await conversation.events()
+        data = event["data"]
+        assert isinstance(data, dict)
+        assert data["attempts"] == 2
 
     async def test_an_effect_that_was_cancelled_before_its_call_is_made_by_the_next_attempt(
         self, boundary: BoundaryHarness
