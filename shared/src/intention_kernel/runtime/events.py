@@ -20,7 +20,7 @@ from intention_kernel.contracts.event import (
     pack_records,
 )
 from intention_kernel.contracts.json_codec import JsonValue, check, dumps, loads
-from intention_kernel.errors import TurnLimitError
+from intention_kernel.errors import EffectClosedError, TurnLimitError
 from intention_kernel.ids import DerivedIds
 from intention_kernel.ports.traces import Traces
 from intention_kernel.ports.turn_body import PackedEvents
@@ -100,9 +100,23 @@ class EventRecorder:
         self._observers = observers
         self._clock = clock
         self._events: list[EncodedEvent] = []
+        self._closed = False
 
     async def emit(self, name: str, data: JsonValue, category: EventCategory = "trace") -> None:
-        """Record one event as it is now. Raises JsonError where `data` is not JSON, and what `redact` raises."""
+        """Record one event as it is now.
+
+        Raises JsonError where `data` is not JSON, EffectClosedError after the last one, and what `redact` raises.
+        """
+        if self._closed:
+            raise EffectClosedError("the turn is over")
+        await self._record(name, data, category)
+
+    async def emit_last(self, name: str, data: JsonValue, category: EventCategory) -> None:
+        """The event that ends the turn: what a task that outlives its program emits must not come behind it."""
+        self._closed = True
+        await self._record(name, data, category)
+
+    async def _record(self, name: str, data: JsonValue, category: EventCategory) -> None:
         shown = self._observers.redacted(data)
         if category == "audit":
             shown = _bounded(shown)

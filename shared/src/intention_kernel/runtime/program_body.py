@@ -215,7 +215,7 @@ async def _draft(
         blocked_on=tuple(dict.fromkeys(step.receipt_id for step in blocked)),
         facts=tuple(sorted(result.facts)),
     )
-    await recorder.emit("turn.completed", stored.to_json(replayed=False), "integration")
+    await recorder.emit_last("turn.completed", stored.to_json(replayed=False), "integration")
     return Draft(
         status=result.status,
         checkpoint=encode_checkpoint(checkpoint),

@@ -17,11 +17,13 @@ from intention_kernel.agent import (
     TurnContext,
     TurnResult,
 )
+from intention_kernel.contracts.event import KernelEvent
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.durability import TurnLimits
 from intention_kernel.durability.outcome import BeginAgain, TurnCommitted, TurnFailed
 from intention_kernel.errors import (
     LONGEST_DETAIL,
+    EffectClosedError,
     EffectNotAppliedError,
     InfrastructureError,
     LeaseLostError,
@@ -190,6 +192,35 @@ class MisbehaviourContract:
         assert isinstance(failed, TurnFailed)
         assert failed.detail.startswith("DeadlineError: charge:order-1")
         assert not provider.calls
+
+    async def test_a_task_that_outlives_its_program_tells_nothing_behind_the_end(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """Interface 3: `turn.completed` is a turn's last event."""
+        refused = asyncio.Event()
+
+        class Sink:
+            async def emit(self, event: KernelEvent) -> None:
+                await asyncio.sleep(0)  # where a stray task gets its turn
+
+        async def stray(context: TurnContext) -> None:
+            while not refused.is_set():
+                try:
+                    await context.events.emit("stray", None)
+                except EffectClosedError:
+                    refused.set()
+                await asyncio.sleep(0)
+
+        tasks: list[asyncio.Task[None]] = []
+
+        async def program(context: TurnContext) -> TurnResult:
+            tasks.append(asyncio.get_running_loop().create_task(stray(context)))
+            return said("done")
+
+        conversation = Conversation(boundary, talking(program), sinks=(Sink(),))
+        assert isinstance(await conversation.send("hello", "t1"), TurnCommitted)
+        await refused.wait()
+        assert [event["type"] for event in await conversation.events()][-1] == "turn.completed"
 
     async def test_a_turn_whose_attempts_all_died_is_told_with_their_number(self, boundary: BoundaryHarness) -> None:
         """R6: the begin that finds none left is no attempt."""
