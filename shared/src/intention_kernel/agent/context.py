@@ -47,6 +47,10 @@ class Settled:
 
 Trigger = User | Settled
 Operation = Callable[[EffectAuthority], Awaitable[JsonValue]]
+"""The external write. Once its coroutine has ended it must not send anything any more (protocol R22 c): do not leave threads
+or tasks of your own behind, and where a thread is needed, have it check `authority.not_after` before it sends. HTTP clients
+have their own retries off (R19).
+"""
 
 
 class EventEmitter(Protocol):
