@@ -80,6 +80,10 @@ def scans(plan: str) -> list[tuple[str, str]]:
     ]
 
 
+_FOUND_BY = {"turns": ("turn_id",), "receipts": ("effect_key", "receipt_id", "receipts_open_idx")}
+"""What grows with a thread is never read by the thread alone: the cost of turn 10,000 is that of turn 10."""
+
+
 @pytest.mark.parametrize("filled", [True, False], ids=["filled", "empty"])
 async def test_no_statement_of_the_boundary_scans_a_table(
     explained: PostgresStore, connection: asyncpg.Connection, plans: list[str], filled: bool
@@ -120,8 +124,10 @@ async def test_no_statement_of_the_boundary_scans_a_table(
             if table is None or table[1] in _SMALL or table[1].startswith("pg_"):
                 continue
             looked_at += 1
-            if "Index Cond" not in node:
-                problems.add(f"{line.split('  (')[0]} in {query(plan)}")
+            condition = next((part for part in node.splitlines() if "Index Cond" in part), "")
+            found_by = _FOUND_BY.get(table[1], ("Index Cond",))
+            if not any(word in line + condition for word in found_by):
+                problems.add(f"{line.split('  (')[0]} by {condition.strip()} in {query(plan)}")
         problems |= {f"{join} in {query(plan)}" for join in ("Hash Join", "Merge Join") if join in plan}
     assert not problems, "\n".join(sorted(problems))
     assert looked_at > 50

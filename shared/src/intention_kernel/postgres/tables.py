@@ -103,7 +103,7 @@ turns = Table(
     _column("events", LargeBinary),
     _column("fence", BigInteger),
     _column("committed_at", TIME, default="clock_timestamp()"),
-    UniqueConstraint("thread_id", "revision", name="turns_thread_revision_uq"),
+    UniqueConstraint("revision", "thread_id", name="turns_revision_thread_uq"),
 )
 
 turn_journal = Table(

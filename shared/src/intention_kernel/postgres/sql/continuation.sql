@@ -9,5 +9,7 @@ left join lateral (
   where b.thread_id = r.thread_id and b.effect_key = r.effect_key
   order by b.revision, b.turn_id limit 1
 ) as w on true
-left join turns as u on u.thread_id = r.thread_id and u.turn_id = w.turn_id
+left join lateral (  -- by the whole key, whatever the tables held when this was planned
+  select o.request, o.requested_at_ms from turns as o where o.thread_id = r.thread_id and o.turn_id = w.turn_id offset 0
+) as u on true
 where r.thread_id = $1::text and r.receipt_id = $2::text and $3::integer between 1 and r.settlements

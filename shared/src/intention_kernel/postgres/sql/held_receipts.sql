@@ -2,6 +2,9 @@
 -- Parameters: $1 thread, $2 turn. Returns: one row a receipt, by key. Indexes: the keys of turn_journal and receipts.
 select distinct r.receipt_id, r.effect_key, r.state
 from turn_journal as j
-join receipts as r on r.thread_id = j.thread_id and r.effect_key = j.effect_key
+cross join lateral (  -- by the whole key, whatever the tables held when this was planned
+  select o.receipt_id, o.effect_key, o.state from receipts as o
+  where o.thread_id = j.thread_id and o.effect_key = j.effect_key offset 0
+) as r
 where j.thread_id = $1::text and j.turn_id = $2::text and j.kind = 'claim'
 order by r.effect_key

@@ -47,7 +47,8 @@ create table turns (
   fence bigint not null,
   committed_at timestamptz not null default clock_timestamp(),
   primary key (thread_id, turn_id),
-  constraint turns_thread_revision_uq unique (thread_id, revision)
+  -- Not (thread_id, revision): planned on empty tables, a look-up by turn would read all turns of its thread through it.
+  constraint turns_revision_thread_uq unique (revision, thread_id)
 ) with (toast_tuple_target = 8160);
 alter table turns alter column events set storage external;
 

@@ -7,7 +7,7 @@
 --   entry, kind, key, outcome, request digest, body. And whether to wait for what is locked elsewhere.
 -- Returns one row each: its ordinal and committed (also: mine already) | replayed | fenced | resequence | unclaimed |
 --   contended; the revision; the sequence to number from; the stored result where replayed; the unclaimed keys.
--- Indexes: the keys of threads, turns, turn_journal, blocked_steps, receipts; receipts_open_idx.
+-- Indexes: the keys of threads, turns, turn_journal, blocked_steps, receipts; receipts_receipt_id_uq.
 -- A subquery that asks whether a row is there is a scalar one throughout: as exists() it may be planned as a hash of the whole
 -- table, and that plan would stay.
 create function commit_turns_v1(
@@ -32,17 +32,37 @@ begin
   locked := lock_heads_v1(thread_ids, wait);
 
   -- Receipts that the commit moves or looks at: its own that are still prepared, blocked ones, a continuation's (R18, R29).
-  select array_agg(w.th), array_agg(w.ky), array_agg(w.rid) into wanted_threads, wanted_keys, wanted_ids from (
-    select r.thread_id as th, r.effect_key as ky, r.receipt_id as rid from unnest(thread_ids, fences) as a (th, fe)
-    join receipts as r on r.thread_id = a.th and (r.state in ('prepared', 'uncertain') or r.contradicted)
-      and r.state = 'prepared' and r.fence = a.fe
-    union
-    select r.thread_id, r.effect_key, r.receipt_id from unnest(blocked_ords, blocked_keys) as b (ord, ky)
-    join receipts as r on r.thread_id = thread_ids[b.ord] and r.effect_key = b.ky
-    union
-    select r.thread_id, r.effect_key, r.receipt_id from unnest(thread_ids, settled_keys) as a (th, ky)
-    join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
-  ) as w where w.th = any (locked);
+  -- Its own are found by the turn's claims. Every look-up is by a whole key, written so that it stays one: as a plain join it
+  -- may be planned, on empty tables, to read all receipts of the thread.
+  select array_agg(distinct w.rid) into wanted_ids from (
+    select r.receipt_id as rid from unnest(thread_ids, turn_ids, fences) as a (th, tu, fe)
+    cross join lateral (
+      select j.effect_key from turn_journal as j
+      where j.thread_id = a.th and j.turn_id = a.tu and j.kind = 'claim' offset 0
+    ) as c
+    cross join lateral (
+      select o.receipt_id, o.state, o.fence from receipts as o
+      where o.thread_id = a.th and o.effect_key = c.effect_key offset 0
+    ) as r
+    where a.th = any (locked) and r.state = 'prepared' and r.fence = a.fe
+    union all
+    select r.receipt_id from (
+      select thread_ids[b.ord] as th, b.ky from unnest(blocked_ords, blocked_keys) as b (ord, ky)
+      union all
+      select a.th, a.ky from unnest(thread_ids, settled_keys) as a (th, ky) where a.ky is not null
+    ) as k
+    cross join lateral (
+      select o.receipt_id from receipts as o where o.thread_id = k.th and o.effect_key = k.ky offset 0
+    ) as r
+    where k.th = any (locked)
+  ) as w;
+  if wanted_ids is not null then
+    select array_agg(r.thread_id), array_agg(r.effect_key), array_agg(r.receipt_id)
+      into wanted_threads, wanted_keys, wanted_ids
+    from unnest(wanted_ids) as w (rid) cross join lateral (
+      select o.thread_id, o.effect_key, o.receipt_id from receipts as o where o.receipt_id = w.rid offset 0
+    ) as r;
+  end if;
   if wanted_ids is not null then
     held := lock_receipts_v1(wanted_threads, wanted_keys, wait);
   end if;

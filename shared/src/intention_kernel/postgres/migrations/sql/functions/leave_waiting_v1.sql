@@ -2,7 +2,7 @@
 --   and the continuations to ask for. The caller has locked the head and the receipts, and written the turn.
 -- Parameters: thread, turn, fence; for a continuation the settled key and the turn it resumed, else null; the blocked keys
 --   and, side by side, the turns that they block.
--- Returns: nothing. Indexes: the keys of receipts, blocked_steps, turn_journal, reconciliation_items; receipts_open_idx.
+-- Returns: nothing. Indexes: the keys of receipts, blocked_steps, turn_journal, reconciliation_items.
 create function leave_waiting_v1(
   thread text, turn text, fence_number bigint, settled_key text, resumed text, blocked_keys text[], blocked_turns text[])
 returns void language plpgsql as $$
@@ -14,8 +14,9 @@ declare
 begin
   with moved as (
     update receipts as r set state = 'uncertain', version = r.version + 1, cause = 'commit'
-    where r.thread_id = thread and (r.state in ('prepared', 'uncertain') or r.contradicted)
-      and r.state = 'prepared' and r.fence = fence_number
+    from turn_journal as j
+    where j.thread_id = thread and j.turn_id = turn and j.kind = 'claim'
+      and r.thread_id = thread and r.effect_key = j.effect_key and r.state = 'prepared' and r.fence = fence_number
     returning r.effect_key
   ) select coalesce(array_agg(effect_key), '{}') into abandoned from moved;
 
@@ -27,7 +28,9 @@ begin
   select thread, w.ky, w.tu, u.revision from (
     select ky, tu from unnest(blocked_keys, blocked_turns) as s (ky, tu)
     union select ky, home from unnest(abandoned) as s (ky)
-  ) as w join turns as u on u.thread_id = thread and u.turn_id = w.tu
+  ) as w cross join lateral (
+    select o.revision from turns as o where o.thread_id = thread and o.turn_id = w.tu offset 0
+  ) as u
   on conflict (thread_id, effect_key, turn_id) do nothing;
 
   if resumed is not null then

@@ -35,9 +35,13 @@ begin
             record_offset, record_key, record_value, record_headers, record_time);
     insert into reconciliation_items (thread_id, effect_key, settlement, kind, reason, turn_id)
     select r.thread_id, r.effect_key, r.settlements + 1, 'orphaned', 'set_aside', turn
-    from turn_journal as j join receipts as r on r.thread_id = j.thread_id and r.effect_key = j.effect_key
-    where j.thread_id = thread and j.turn_id = turn and j.kind = 'claim'
-    order by r.effect_key for no key update of r
+    from (
+      select j.effect_key from turn_journal as j
+      where j.thread_id = thread and j.turn_id = turn and j.kind = 'claim' order by j.effect_key
+    ) as c cross join lateral (
+      select o.thread_id, o.effect_key, o.settlements from receipts as o
+      where o.thread_id = thread and o.effect_key = c.effect_key for no key update
+    ) as r
     on conflict (thread_id, effect_key, settlement, kind) do nothing;
     insert into outbox (shard, thread_id, topic, dedupe, first_sequence, record_count, records)
     select shard_of_v1(thread, i.shard_count), thread, 'turns.events', sequence::text, sequence, event_count, event_block
