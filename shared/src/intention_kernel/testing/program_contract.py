@@ -806,6 +806,8 @@ class ProgramEffectContract:
         durability = conversation.durability()
         delivery = conversation.delivery_of("go", "t1")
         assert result_of(await durability.with_turn(delivery, conversation.body()))["status"] == "blocked"
+        running = await receipt_of(boundary, conversation.thread_id, "charge:order-1")
+        assert not running.returned, "it may still send (R22 c)"
         answer.set()
         await durability.abandoned.drain(10.0)
         assert (await receipt_of(boundary, conversation.thread_id, "charge:order-1")).state == "completed"
