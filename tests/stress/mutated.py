@@ -20,7 +20,8 @@ import asyncpg
 from intention_kernel.servers.addresses import Servers
 
 import tests.support.servers as test_servers
-from tests.stress.mutation_table import MUTATIONS, Edit, Mutation
+from tests.stress.mutation import Edit, Mutation
+from tests.stress.mutation_table import MUTATIONS
 
 ROOT = Path(__file__).parents[2]
 

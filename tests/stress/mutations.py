@@ -15,7 +15,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from tests.stress.mutated import ROOT
-from tests.stress.mutation_table import MUTATIONS, Mutation
+from tests.stress.mutation import Mutation
+from tests.stress.mutation_table import MUTATIONS
 from tests.support.servers import current_run, shared_servers, stop_shared_servers
 
 _FAILED = re.compile(r"^FAILED ", re.MULTILINE)

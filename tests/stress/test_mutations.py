@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from tests.stress.mutated import ROOT, mutated_text
-from tests.stress.mutation_table import MUTATIONS, Mutation
+from tests.stress.mutation import Mutation
+from tests.stress.mutation_table import MUTATIONS
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[mutation.name for mutation in MUTATIONS])
