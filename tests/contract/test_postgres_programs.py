@@ -8,7 +8,10 @@ import asyncpg
 import pytest
 from intention_kernel.postgres.store import PostgresStore
 from intention_kernel.testing.misbehaviour_contract import MisbehaviourContract
-from intention_kernel.testing.program_contract import ProgramEffectContract, ProgramTurnContract
+from intention_kernel.testing.program_continuation_contract import ProgramContinuationContract
+from intention_kernel.testing.program_effect_contract import ProgramEffectContract
+from intention_kernel.testing.program_retry_contract import ProgramRetryContract
+from intention_kernel.testing.program_turn_contract import ProgramTurnContract
 
 from tests.contract.postgres_harness import PostgresHarness
 
@@ -28,7 +31,15 @@ class TestTurns(ProgramTurnContract):
 
 
 class TestEffects(ProgramEffectContract):
-    """Protocol 3 and 5."""
+    """Protocol 3: a call and its receipt."""
+
+
+class TestRetries(ProgramRetryContract):
+    """Protocol 3: the journal."""
+
+
+class TestContinuations(ProgramContinuationContract):
+    """Protocol 5."""
 
 
 class TestMisbehaviour(MisbehaviourContract):

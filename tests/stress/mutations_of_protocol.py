@@ -289,7 +289,7 @@ PROTOCOL: tuple[Mutation, ...] = (
         "R15",
         "a retry need not meet what earlier attempts prepared, neither before a prepare nor at commit",
         (_NO_CLAIMS_AT_PREPARE, *_NO_CLAIMS_AT_COMMIT),
-        (f"{_PROGRAMS}::TestEffects::test_a_retry_that_plans_another_effect_is_held", *_stress("opaque")),
+        (f"{_PROGRAMS}::TestRetries::test_a_retry_that_plans_another_effect_is_held", *_stress("opaque")),
     ),
     Mutation(
         "claims-unasked-at-commit",
@@ -298,7 +298,7 @@ PROTOCOL: tuple[Mutation, ...] = (
         _NO_CLAIMS_AT_COMMIT,
         (
             f"{_BOUNDARY}::TestEffects::test_a_commit_must_claim_what_earlier_attempts_prepared",
-            f"{_PROGRAMS}::TestEffects::test_a_retry_that_forgets_an_effect_cannot_commit",
+            f"{_PROGRAMS}::TestRetries::test_a_retry_that_forgets_an_effect_cannot_commit",
             *_stress("opaque"),
         ),
     ),
@@ -314,7 +314,7 @@ PROTOCOL: tuple[Mutation, ...] = (
             ),
         ),
         (
-            f"{_PROGRAMS}::TestEffects::test_what_the_program_saw_is_replayed_whatever_the_receipt_says_now",
+            f"{_PROGRAMS}::TestRetries::test_what_the_program_saw_is_replayed_whatever_the_receipt_says_now",
             *_stress("m2"),
         ),
     ),
@@ -347,7 +347,10 @@ PROTOCOL: tuple[Mutation, ...] = (
                 f"{_DURABILITY}/journal.py", "return entry in self._own or self._settled_key not in met", "return True"
             ),
         ),
-        (f"{_PROGRAMS}::TestEffects::test_a_continuation_asks_its_model_again_with_what_was_settled", *_stress("m2")),
+        (
+            f"{_PROGRAMS}::TestContinuations::test_a_continuation_asks_its_model_again_with_what_was_settled",
+            *_stress("m2"),
+        ),
     ),
     Mutation(
         "clock-moves",
@@ -360,7 +363,7 @@ PROTOCOL: tuple[Mutation, ...] = (
                 "requested_at_ms=opened.delivery.origin.timestamp_ms",
             ),
         ),
-        (f"{_PROGRAMS}::TestEffects::test_clock_and_ids_are_the_same_on_every_attempt",),
+        (f"{_PROGRAMS}::TestRetries::test_clock_and_ids_are_the_same_on_every_attempt",),
     ),
     Mutation(
         "abandoned-stays-prepared",

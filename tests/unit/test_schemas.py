@@ -13,7 +13,7 @@ from intention_kernel.contracts.turn_request import decode_turn_request
 from intention_kernel.errors import RejectedError
 from intention_kernel.testing.conversation import Conversation
 from intention_kernel.testing.memory_harness import MemoryHarness
-from intention_kernel.testing.program_contract import Provider, charging
+from intention_kernel.testing.program_world import Provider, charging
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 

@@ -34,7 +34,7 @@ from intention_kernel.ports.turn_store import Begun
 from intention_kernel.testing.boundary_calls import begin_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
 from intention_kernel.testing.conversation import Conversation
-from intention_kernel.testing.program_contract import FIND, Provider, charging, said, talking
+from intention_kernel.testing.program_world import FIND, Provider, charging, said, talking
 
 ONE_ATTEMPT = TurnLimits(10.0, attempts=1)
 
