@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 
-from intention_kernel.kafka.connection import broker_errors, parse_bootstrap_servers
+from intention_kernel.kafka.assigned_consumer import AssignedConsumer, Message, assigned_consumer
+from intention_kernel.kafka.connection import broker_errors
 
 _FETCH_WAIT_MS = 250
 _REQUEST_TIMEOUT_MS = 15_000
@@ -40,45 +40,10 @@ class TopicRecord:
         return (found or b"").decode("utf-8", "replace")
 
 
-class _Message(Protocol):
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]: ...
-
-
-class _Driver(Protocol):
-    """What is used of the driver's consumer, which is half typed."""
-
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None: ...
-
-    def assign(self, partitions: list[TopicPartition]) -> None: ...
-
-    def seek(self, partition: TopicPartition, offset: int) -> None: ...
-
-    async def position(self, partition: TopicPartition) -> int: ...
-
-    async def beginning_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]: ...
-
-    async def end_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]: ...
-
-    async def getmany(self, *, timeout_ms: int) -> Mapping[TopicPartition, Sequence[_Message]]: ...
-
-
 class TopicReader:
     """Reads its places from where it was put; `open_reader` makes one. Every call raises InfrastructureError."""
 
-    def __init__(self, driver: _Driver, places: Iterable[Place]) -> None:
+    def __init__(self, driver: AssignedConsumer, places: Iterable[Place]) -> None:
         self._driver = driver
         self._partitions = {place: TopicPartition(place.topic, place.partition) for place in places}
 
@@ -118,13 +83,7 @@ class TopicReader:
 async def open_reader(bootstrap: str, places: Iterable[Place]) -> AsyncIterator[TopicReader]:
     """A reader of these places. `put` it somewhere before the first `read`. Raises InfrastructureError."""
     places = tuple(places)
-    driver: _Driver = AIOKafkaConsumer(  # type: ignore[no-untyped-call]
-        bootstrap_servers=list(parse_bootstrap_servers(bootstrap)),
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        fetch_max_wait_ms=_FETCH_WAIT_MS,
-        request_timeout_ms=_REQUEST_TIMEOUT_MS,
-    )
+    driver = assigned_consumer(bootstrap, fetch_wait_ms=_FETCH_WAIT_MS, request_timeout_ms=_REQUEST_TIMEOUT_MS)
     try:
         with broker_errors(f"reaching Kafka at {bootstrap}"):
             await driver.start()
@@ -135,7 +94,7 @@ async def open_reader(bootstrap: str, places: Iterable[Place]) -> AsyncIterator[
         await driver.stop()
 
 
-def _record(message: _Message) -> TopicRecord:
+def _record(message: Message) -> TopicRecord:
     return TopicRecord(
         message.topic, message.partition, message.offset, message.key, message.value, tuple(message.headers)
     )

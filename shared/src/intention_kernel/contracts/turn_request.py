@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    ValidationError,
-    WithJsonSchema,
-)
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from intention_kernel.contracts.digest import digest
-from intention_kernel.contracts.identifiers import RESERVED_TURN_PREFIX, continuation_turn_id, identifier_problem
+from intention_kernel.contracts.identifiers import RESERVED_TURN_PREFIX, continuation_turn_id
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
+from intention_kernel.contracts.wire import AnyJson, Identifier, JsonObject, Text, WireModel
 from intention_kernel.errors import JsonError, RejectedError
 
 MAX_REQUEST_BYTES = 1_048_576
@@ -34,54 +25,11 @@ MAX_COUNT = 2_147_483_647
 _SHOWN_PROBLEMS = 20
 
 
-def _identifier(value: str) -> str:
-    problem = identifier_problem(value)
-    if problem:
-        raise PydanticCustomError("identifier", "{problem}", {"problem": problem})
-    return value
-
-
 def _version(value: object) -> object:
     # true equals 1 in Python, and nowhere else.
     if isinstance(value, bool):
         raise PydanticCustomError("version", "is not a number")
     return value
-
-
-def _text(value: object) -> object:
-    # pydantic's own str refuses lone surrogates, which JavaScript producers do send; we keep them.
-    if not isinstance(value, str):
-        raise PydanticCustomError("text", "is not a string")
-    return value
-
-
-def _json_object(value: object) -> object:
-    if not isinstance(value, dict):
-        raise PydanticCustomError("object", "is not a JSON object")
-    return value
-
-
-Identifier = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_identifier)]
-Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string"})]
-if TYPE_CHECKING:
-    AnyJson = JsonValue
-    JsonObject = dict[str, JsonValue]
-else:  # pydantic follows an alias that names itself until its stack ends, and loads() has checked the value already
-    AnyJson = Annotated[object, PlainValidator(lambda value: value), WithJsonSchema({})]
-    JsonObject = Annotated[object, PlainValidator(_json_object), WithJsonSchema({"type": "object"})]
-
-
-class WireModel(BaseModel):
-    """A frozen value whose members are camelCase on the wire; unknown ones are refused by name."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
-    )
 
 
 class TurnInput(WireModel):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from intention_kernel.errors import InfrastructureError
+from intention_kernel.kafka.assigned_consumer import AssignedConsumer, Message, assigned_consumer
 from intention_kernel.kafka.connection import broker_errors, parse_bootstrap_servers
 from intention_kernel.kafka.partitioner import partition_for
 from intention_kernel.kafka.topics import partition_counts
@@ -18,6 +19,8 @@ from intention_kernel.kafka.topics import partition_counts
 LARGEST_RECORD_BYTES = 4 << 20
 """Before compression: a compressed record may be larger than what brokers take of an uncompressed one."""
 
+_FETCH_WAIT_MS = 50
+_REQUEST_TIMEOUT_MS = 40_000
 _READ_WAIT_MS = 200
 _EMPTY_READS = 50
 
@@ -53,19 +56,6 @@ class _Sent(Protocol):
     offset: int
 
 
-class _Message(Protocol):
-    @property
-    def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]: ...
-
-
 class _Producer(Protocol):
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
@@ -78,16 +68,6 @@ class _Producer(Protocol):
         headers: list[tuple[str, bytes | None]],
         partition: int,
     ) -> Awaitable[_Sent]: ...
-
-
-class _Consumer(Protocol):
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
-    def assign(self, partitions: list[TopicPartition]) -> None: ...
-    def seek(self, partition: TopicPartition, offset: int) -> None: ...
-    async def position(self, partition: TopicPartition) -> int: ...
-    async def end_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]: ...
-    async def getmany(self, *, timeout_ms: int) -> Mapping[TopicPartition, Sequence[_Message]]: ...
 
 
 class _Stored(Protocol):
@@ -104,7 +84,7 @@ class _Admin(Protocol):
 class Broker:
     """Made by `open_broker`. Every call raises InfrastructureError where Kafka does not answer."""
 
-    def __init__(self, bootstrap: str, producer: _Producer, consumer: _Consumer, admin: _Admin) -> None:
+    def __init__(self, bootstrap: str, producer: _Producer, consumer: AssignedConsumer, admin: _Admin) -> None:
         self._bootstrap = bootstrap
         self._producer = producer
         self._consumer = consumer
@@ -173,9 +153,7 @@ async def open_broker(bootstrap: str) -> AsyncIterator[Broker]:
     producer: _Producer = AIOKafkaProducer(  # type: ignore[no-untyped-call]  # the driver is half typed
         bootstrap_servers=servers, max_request_size=LARGEST_RECORD_BYTES, compression_type="gzip"
     )
-    consumer: _Consumer = AIOKafkaConsumer(  # type: ignore[no-untyped-call]
-        bootstrap_servers=servers, enable_auto_commit=False, fetch_max_wait_ms=50
-    )
+    consumer = assigned_consumer(bootstrap, fetch_wait_ms=_FETCH_WAIT_MS, request_timeout_ms=_REQUEST_TIMEOUT_MS)
     admin: _Admin = AIOKafkaAdminClient(bootstrap_servers=servers)  # type: ignore[no-untyped-call,unused-ignore]
     async with AsyncExitStack() as stack:
         with broker_errors(f"reaching Kafka at {bootstrap}"):
@@ -187,5 +165,5 @@ async def open_broker(bootstrap: str) -> AsyncIterator[Broker]:
         yield Broker(bootstrap, producer, consumer, admin)
 
 
-def _record(message: _Message) -> LogRecord:
+def _record(message: Message) -> LogRecord:
     return LogRecord(message.partition, message.offset, message.key, message.value, tuple(message.headers))
