@@ -1,15 +1,18 @@
 """A pytest plugin that switches one rule off: `INTENTION_MUTATION=name python -m pytest -p tests.stress.mutated …`.
 
-Files stay as they are: Python modules are loaded with the replaced text, SQL functions are replaced in each database that
-a test gets.
+Files stay as they are: Python modules are loaded with the replaced text, also by the processes that a test starts; SQL
+functions are replaced in each database that a test gets.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -74,14 +77,31 @@ def _module(path: str) -> str:
     return path.split("/src/", 1)[1].removesuffix(".py").replace("/", ".")
 
 
+def _install_for_processes(mutation: Mutation) -> None:
+    """Whatever this process starts finds copies of the changed packages before the packages themselves."""
+    changed = paths(mutation, ".py")
+    if not changed:
+        return
+    folder = Path(tempfile.mkdtemp(prefix="intention-mutation-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for path in changed:
+        sources, module = path.split("/src/", 1)
+        package = module.split("/", 1)[0]
+        if not (folder / package).exists():
+            shutil.copytree(ROOT / sources / "src" / package, folder / package)
+        (folder / module).write_text(mutated_text(mutation.edits, path), "utf-8")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+
 def _install(mutation: Mutation) -> None:
     for name in [_module(path) for path in paths(mutation, ".py")]:
         assert name not in sys.modules, f"{name} is imported already"
     sys.meta_path.insert(0, _Finder(mutation))
+    _install_for_processes(mutation)
     functions = [
         mutated_text(mutation.edits, path)
         .replace("create function", "create or replace function")
-        .split("create trigger")[0]
+        .replace("create trigger", "create or replace trigger")
         for path in paths(mutation, ".sql")
     ]
     create_database = test_servers.create_database

@@ -88,11 +88,14 @@ class StoredModel(BaseModel):
         """What `from_json` makes this value of again: the members that were given, and no others."""
         return cast("dict[str, JsonValue]", _listed(self.model_dump(by_alias=True, mode="python", exclude_unset=True)))
 
-    @model_validator(mode="after")
-    def _knows_its_members(self, info: ValidationInfo) -> Self:
-        if self.model_extra and info.context is not _STORED:
-            raise PydanticCustomError("unknown", "unknown member {names}", {"names": ", ".join(self.model_extra)})
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_members(cls, data: object, info: ValidationInfo) -> object:
+        if isinstance(data, dict) and info.context is not _STORED:
+            names = cls.model_fields.keys() | {to_camel(name) for name in cls.model_fields}
+            if unknown := sorted(data.keys() - names):
+                raise PydanticCustomError("unknown", "unknown member {names}", {"names": ", ".join(unknown)})
+        return data
 
 
 _STORED = {"stored": True}
