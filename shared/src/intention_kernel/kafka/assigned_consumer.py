@@ -41,7 +41,7 @@ class AssignedConsumer(Protocol):
 
 
 def assigned_consumer(bootstrap: str, *, fetch_wait_ms: int, request_timeout_ms: int) -> AssignedConsumer:
-    """Not started and with nothing assigned. It commits nothing, and reads from where a partition begins if it was told less.
+    """Not started and with nothing assigned. It commits nothing; where its offset is gone, it goes on from the first.
 
     `fetch_wait_ms` is how long a broker may hold a fetch that finds nothing. Raises ConfigurationError for a bootstrap
     list that is none.
