@@ -6,18 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from intention_kernel.agent import (
-    EffectUncertainError,
-    Response,
-    Settled,
-    TurnContext,
-    TurnResult,
-)
+from intention_kernel.agent import EffectUncertainError, Response, Settled, TurnContext, TurnResult
 from intention_kernel.contracts.json_codec import JsonValue
-from intention_kernel.durability.outcome import (
-    BeginAgain,
-    TurnCommitted,
-)
+from intention_kernel.durability.outcome import BeginAgain, TurnCommitted
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.testing.boundary_harness import BoundaryHarness, receipt_of
 from intention_kernel.testing.conversation import Conversation

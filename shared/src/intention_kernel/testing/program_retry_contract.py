@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from intention_kernel.agent import (
-    EffectUncertainError,
-    TurnContext,
-    TurnResult,
-)
+from intention_kernel.agent import EffectUncertainError, TurnContext, TurnResult
 from intention_kernel.contracts.json_codec import JsonValue
-from intention_kernel.durability.outcome import (
-    BeginAgain,
-)
+from intention_kernel.durability.outcome import BeginAgain
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ports.effect_store import EndAnswer, EndAttempt
 from intention_kernel.ports.turn_store import Contended

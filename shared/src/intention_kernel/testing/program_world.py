@@ -8,21 +8,10 @@ from typing import Literal
 
 import pytest
 
-from intention_kernel.agent import (
-    Agent,
-    Effect,
-    EffectAuthority,
-    Response,
-    Summary,
-    TurnContext,
-    TurnResult,
-)
+from intention_kernel.agent import Agent, Effect, EffectAuthority, Response, Summary, TurnContext, TurnResult
 from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
 from intention_kernel.contracts.json_codec import JsonValue, loads
-from intention_kernel.durability.outcome import (
-    TurnCommitted,
-    TurnReplayed,
-)
+from intention_kernel.durability.outcome import TurnCommitted, TurnReplayed
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ids import random_id
 from intention_kernel.ports.effect_store import EndAnswer, EndAttempt
@@ -103,11 +92,7 @@ async def die_after_the_call(conversation: Conversation, text: str, turn_id: str
 
 
 async def settle(
-    boundary: BoundaryHarness,
-    thread_id: str,
-    key: str,
-    outcome: Literal["completed", "failed"],
-    value: bytes | None,
+    boundary: BoundaryHarness, thread_id: str, key: str, outcome: Literal["completed", "failed"], value: bytes | None
 ) -> None:
     """Settle the receipt on evidence."""
     receipt = await receipt_of(boundary, thread_id, key)
