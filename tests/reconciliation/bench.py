@@ -34,6 +34,14 @@ values ($1, $2, $3, $4, 'turn-1', $5, 'tenant', 'prepared', 1, $6, $7, 'fp', $8,
   clock_timestamp() + make_interval(secs => $13), 'runner-1', $14, 'prepare')
 """
 
+_WRITERS = """
+select xmin::text as writer from receipts where receipt_id = $1
+union all select xmin::text from reconciliation_items
+union all select xmin::text from decisions
+union all select xmin::text from audit_log
+union all select xmin::text from outbox where topic = 'turns.requests' or dedupe like '%:decided'
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Charge:
@@ -128,6 +136,11 @@ class Ledger:
         """The values of that topic's rows, oldest first."""
         rows = await self.connection.fetch("select value from outbox where topic = $1 order by id", topic)
         return [loads(row["value"]) for row in rows]
+
+    async def writers(self, receipt_id: str) -> int:
+        """How many transactions wrote the receipt as it is now and what belongs to its settlement."""
+        writers = await self.connection.fetch(_WRITERS, receipt_id)
+        return len({row["writer"] for row in writers})
 
     async def commit_continuation(self) -> str:
         """The turn row of the continuation that was asked for; its turn id."""

@@ -56,6 +56,7 @@ async def test_a_found_effect_settles_as_applied_with_everything_that_belongs_to
         assert request["turnId"] == f"reconciliation:{receipt}:1:1"
         assert phases(await db.outbox("receipts.reconciliation")) == ["open", "decided"]
         assert [seen["finding"] for seen in await db.all("observations")] == ["found"]
+        assert await db.writers(receipt) == 1
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ async def check_aftermath(system: System, requests: Sequence[TurnRequest], *, co
     """Raises AssertionError with everything that is wrong.
 
     One commit per requested turn id and none for others but continuations; every committed event on the topic, in
-    thread order, without a gap and with one content; every receipt completed and, unless `contradicted`, undisputed.
+    thread order, without a gap and with one content; every receipt completed and undisputed, or with `contradicted` at
+    least one of them disputed.
     """
     problems = [
         *await _turn_problems(system, requests),
@@ -64,9 +65,10 @@ async def _turn_problems(system: System, requests: Sequence[TurnRequest]) -> lis
 async def _receipt_problems(system: System, *, contradicted: bool) -> list[str]:
     rows = await system.fetch(_RECEIPTS)
     problems = [f"{row['effect_key']} is {row['state']}" for row in rows if row["state"] != "completed"]
-    return problems + [
-        f"{row['effect_key']} is contradicted" for row in rows if row["contradicted"] and not contradicted
-    ]
+    disputed = [row["effect_key"] for row in rows if row["contradicted"]]
+    if contradicted and not disputed:
+        problems.append("an answer disagrees with what was settled, and no receipt says so")
+    return problems + [f"{effect_key} is contradicted" for effect_key in disputed if not contradicted]
 
 
 async def _event_problems(system: System) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from intention_kernel.contracts.turn_request import TurnRequest
@@ -22,7 +23,9 @@ RUNNER_POINTS = tuple(name for name in FAILPOINTS if name.startswith("runner."))
 RELAY_POINTS = tuple(name for name in FAILPOINTS if name.startswith("relay."))
 RECONCILER_POINTS = tuple(name for name in FAILPOINTS if name.startswith("reconciler."))
 
-SETTLED_AGAIN_POINTS = frozenset({"runner.after_prepare", "runner.before_send"})
+_FENCED_WORK = (Path(__file__).parent / "sql" / "fenced_work.sql").read_text("utf-8")
+
+SETTLED_AGAIN_POINTS = frozenset({"runner.before_send"})
 """A runner that pauses there has sent nothing when its receipt is settled; it sends when it goes on. The provider knows the key and
 repeats its first answer, which comes from an attempt that is over: the receipt is flagged for a person (protocol R25)."""
 
@@ -155,6 +158,30 @@ async def pause_runner_at(failpoint: str, world: World, installation: Installati
         await _check_effects(world, repeats=contradicted)
 
 
+async def overtake_runner_at(failpoint: str, world: World, installation: Installation) -> None:
+    """SIGSTOP of the turn-runner there; SIGCONT while another has begun its turn and stands still.
+
+    Nothing but the fence is between the two then: no outcome of the other is there yet that would stop the first one.
+    """
+    async with open_system(installation) as system:
+        await _send_first(system, world)
+        overtaken = await system.start_runner(f"{failpoint}=stop", instance="runner-1")
+        await system.start_relay()
+        await system.start_reconciler()
+        await overtaken.await_stopped()
+        successor = await system.start_runner("runner.after_begin=stop", instance="runner-2")
+        await successor.await_stopped()  # in the same turn: nothing else was sent that it could begin first
+        await system.send(world.conversation.neighbour)
+        before = await _fenced_work(system)
+        overtaken.resume()
+        overtaken.terminate()
+        assert await overtaken.await_end() == 0, overtaken.output()
+        after = await _fenced_work(system)
+        assert after == before, f"an attempt that was overtaken went on: {before} became {after}"
+        successor.resume()
+        await _check(system, world)
+
+
 async def lose_record_of_reply(world: World, installation: Installation) -> None:
     """The reply arrived and the write of `completed` fails in our store: nothing is called again, a lookup settles it."""
     async with open_system(installation) as system:
@@ -174,6 +201,12 @@ async def _send_first(system: System, world: World) -> None:
 async def _await_death(process: Process) -> None:
     code = await process.await_end()
     assert code == -signal.SIGKILL, f"{process.name} ended with {code}:\n{process.output()}"
+
+
+async def _fenced_work(system: System) -> dict[str, object]:
+    """What only the attempt that has a thread may move (protocol R3, R5)."""
+    [row] = await system.fetch(_FENCED_WORK)
+    return dict(row)
 
 
 async def _check(system: System, world: World, *, repeats: bool = False) -> None:

@@ -70,15 +70,21 @@ class ProgramContinuationContract:
         assert (await conversation.checkpoint()).agenda == ()
 
     async def test_a_continuation_replays_what_the_turn_saw_and_goes_on(self, boundary: BoundaryHarness) -> None:
-        """R16: blocked on the second effect, the first one's value comes from the journal; both waits resolve."""
+        """R16: blocked on the second effect, all that came before comes from the journal; both waits resolve."""
         provider = Provider()
         provider.lose_reply("charge:order-1")
         provider.lose_reply("notify:order-1")
         seen: list[str] = []
+        asked: list[str] = []
+
+        async def ask() -> JsonValue:
+            asked.append("whom?")
+            return "you"
 
         async def then(context: TurnContext) -> TurnResult:
             seen.append(type(context.trigger).__name__)
-            await context.run_effect("order-1", provider.write, payload={"to": "you"}, effect="notify")
+            whom = await context.recorded("model", "whom?", ask)
+            await context.run_effect("order-1", provider.write, payload={"to": whom}, effect="notify")
             return said("both")
 
         conversation = Conversation(boundary, charging(provider, then=then))
@@ -92,6 +98,7 @@ class ProgramContinuationContract:
         assert result_of(third)["response"] == Response("both").to_json()
         assert seen == [Settled.__name__] * 2
         assert provider.calls == ["charge:order-1", "notify:order-1"]
+        assert asked == ["whom?"]
         assert not await boundary.journal(conversation.thread_id, "t1")
 
     async def test_a_continuation_need_not_repeat_what_followed_from_not_knowing(
