@@ -2,13 +2,16 @@
 
     IntentionKernelError
     ├── ConfigurationError          wrong or missing settings; the message lists all of them
-    │   └── SchemaVersionError      the database is not migrated, or by a newer build
+    │   ├── SchemaVersionError      the database is not migrated, or by a newer build
+    │   └── AgentCompilationError   a definition that cannot work; every problem with its code and its place
     ├── InfrastructureError         database or broker away: stop, wait, try again; nothing was decided
     ├── RejectedError               a request that can never be run: kept with bytes and reason
     ├── JsonError                   a value that JSON cannot hold, or text that is not JSON; says where
     ├── LeaseLostError              this attempt may not start anything any more; the lane begins again
     ├── TurnHeldError               this build does not fit the thread or the journal; the lane waits
     ├── ProgramError                a program ended in a way that is no answer and no error of its own; the attempt fails
+    ├── CapabilityContractError     a capability did what its definition does not allow; the attempt fails
+    ├── ModelGatewayError           a model could not be asked, or did not answer in the form asked for; the attempt fails
     ├── DeadlineError               the turn's deadline is over, or too near to start an effect; the attempt fails
     ├── TurnLimitError              a turn's result exceeds a bound (facts, event size); the attempt fails
     └── EffectError                 what run_effect raises
@@ -22,6 +25,8 @@ What the caller can settle here is a value (an outcome); exceptions are for the 
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 LONGEST_DETAIL = 2_000
 """Characters of an error that are kept and told; it may hold a whole response of a provider."""
@@ -50,6 +55,27 @@ class ConfigurationError(IntentionKernelError):
 
 class SchemaVersionError(ConfigurationError):
     """The database's schema is not the one of this build; the message names the command to run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileProblem:
+    """What is wrong with a definition: a stable code, the place (`capability hotel.book: confirmation`), and words."""
+
+    code: str
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message} [{self.code}]"
+
+
+class AgentCompilationError(ConfigurationError):
+    """A definition that cannot work. `found` are all of its problems, in the order of their places."""
+
+    def __init__(self, agent_id: str, found: tuple[CompileProblem, ...]) -> None:
+        super().__init__(*(f"agent {agent_id!r}: {problem}" for problem in found))
+        self.agent_id = agent_id
+        self.found = found
 
 
 class InfrastructureError(IntentionKernelError):
@@ -94,6 +120,33 @@ class TurnHeldError(IntentionKernelError):
 class ProgramError(IntentionKernelError):
     """What an application raised is not what it seems: it cancelled itself, asked the process to exit, or raised an error
     that is the kernel's to raise. Its attempt fails, nothing else (design 3)."""
+
+
+class CapabilityContractError(IntentionKernelError):
+    """A capability returned or did what its definition does not allow; `code` is stable, `capability_id` says which one.
+
+    It is a mistake in the application's code: the attempt fails, nothing that it returned is kept.
+    """
+
+    def __init__(self, code: str, capability_id: str, detail: str) -> None:
+        super().__init__(f"{code}: capability {capability_id}: {detail}")
+        self.code = code
+        self.capability_id = capability_id
+        self.detail = detail
+
+
+class ModelGatewayError(IntentionKernelError):
+    """A model could not be asked, or did not answer in the form asked for.
+
+    `code` is stable and `detail` holds neither credentials nor a provider's raw body. `retryable` says that the same
+    request may succeed later.
+    """
+
+    def __init__(self, code: str, detail: str, *, retryable: bool = False) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.retryable = retryable
 
 
 class DeadlineError(IntentionKernelError):

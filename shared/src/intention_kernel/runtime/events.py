@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -103,32 +103,51 @@ class EventRecorder:
         self._closed = False
 
     async def emit(self, name: str, data: JsonValue, category: EventCategory = "trace") -> None:
-        """Record one event as it is now.
+        """Record one event as it is now; errors as `record`."""
+        await self.record(name, data, category)
+
+    async def record(
+        self,
+        name: str,
+        data: JsonValue,
+        category: EventCategory,
+        *,
+        step_id: str | None = None,
+        causation_id: str | None = None,
+    ) -> str:
+        """Record one event as it is now, and return its id.
 
         Raises JsonError where `data` is not JSON, EffectClosedError after the last one, and what `redact` raises.
         """
         if self._closed:
             raise EffectClosedError("the turn is over")
-        await self._record(name, data, category)
+        return await self._record(name, data, category, step_id, causation_id)
 
-    async def emit_last(self, name: str, data: JsonValue, category: EventCategory) -> None:
+    async def emit_last(
+        self, name: str, data: JsonValue, category: EventCategory, *, causation_id: str | None = None
+    ) -> None:
         """The event that ends the turn: what a task that outlives its program emits must not come behind it."""
         self._closed = True
-        await self._record(name, data, category)
+        await self._record(name, data, category, None, causation_id)
 
-    async def _record(self, name: str, data: JsonValue, category: EventCategory) -> None:
+    async def _record(
+        self, name: str, data: JsonValue, category: EventCategory, step_id: str | None, causation_id: str | None
+    ) -> str:
         shown = self._observers.redacted(data)
         if category == "audit":
             shown = _bounded(shown)
         ordinal, at = len(self._events), self._clock.now()
-        encoded = self._encoder.encode(self._ids.id(str(ordinal)), name, category, at, shown)
+        event_id = self._ids.id(str(ordinal))
+        encoded = self._encoder.encode(event_id, name, category, at, shown, step_id, causation_id)
         self._events.append(encoded)
         _publish(self._observers.traces, self._identity.thread_id, encoded, self._attempt)
         if self._observers.sinks:
             # A copy: sinks may keep what they get, and the program goes on with its own.
             event = self._identity.event(ordinal, name, category, loads(dumps(shown)), at)
+            event = replace(event, step_id=step_id, causation_id=causation_id)
             for sink in self._observers.sinks:
                 await _show(sink, event)
+        return event_id
 
     def render(self, first_sequence: int, incarnation: str) -> PackedEvents:
         """The recorded events as final bytes. Raises TurnLimitError for one that the broker would refuse."""

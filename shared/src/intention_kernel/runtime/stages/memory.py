@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from intention_kernel.contracts.checkpoint import MAX_FACTS, MAX_MESSAGES, MAX_RECENT_RECEIPTS, Checkpoint
@@ -32,9 +32,21 @@ class TurnMark:
 
 
 def with_message(checkpoint: Checkpoint, mark: TurnMark, role: str, text: str) -> Checkpoint:
-    """One message more; the oldest go beyond the window."""
-    message: Record = {"role": role, "text": text, "turnId": mark.turn_id, "at": mark.at}
+    """One message more; the oldest go beyond the window. `index` counts all messages that the thread ever had."""
+    message: Record = {
+        "role": role,
+        "text": text,
+        "turnId": mark.turn_id,
+        "at": mark.at,
+        "index": message_count(checkpoint.messages),
+    }
     return replace(checkpoint, messages=(*checkpoint.messages, message)[-MAX_MESSAGES:])
+
+
+def message_count(messages: Sequence[Record]) -> int:
+    """How many messages the thread ever had; those that have left the window are counted."""
+    last = messages[-1].get("index") if messages else None
+    return last + 1 if isinstance(last, int) else len(messages)
 
 
 def with_facts(

@@ -1,0 +1,83 @@
+"""A compiled agent's memory with types, and the turn that is about to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from intention_kernel.agent.compiled import CompiledAgent
+from intention_kernel.contracts.agenda import AgendaItem
+from intention_kernel.contracts.checkpoint import Checkpoint
+from intention_kernel.contracts.facts import FactRecord, Facts
+from intention_kernel.contracts.interactions import Interaction, InteractionSelection
+from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.runtime.stages.memory import message_count
+
+NewId = Callable[[str], str]
+"""kind -> the turn's next id of that kind; the same on every attempt (protocol R17)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelState:
+    """What the kernel decides over: facts by `type@version`, the agenda in order, the one active question, messages.
+
+    A message is `{"role", "text", "turnId", "at", "index"}`; `index` counts all messages of the thread, also those that have
+    left the window.
+    """
+
+    messages: tuple[Mapping[str, JsonValue], ...]
+    facts: Facts
+    agenda: tuple[AgendaItem, ...]
+    interaction: Interaction | None
+
+    def item(self, item_id: str) -> AgendaItem | None:
+        """The agenda item of that id."""
+        return next((item for item in self.agenda if item.id == item_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn as the stages see it: what came in, who asks, and the state as it was loaded.
+
+    `at` is the request's time, aware UTC. `host_context` is the host's and reaches policies and capabilities only.
+    """
+
+    agent: CompiledAgent
+    thread_id: str
+    turn_id: str
+    tenant_id: str | None
+    text: str
+    selection: InteractionSelection | None
+    summary: str | None
+    host_context: Mapping[str, JsonValue]
+    at: datetime
+    state: KernelState
+    new_id: NewId
+
+    @property
+    def message_index(self) -> int:
+        """Of the current message."""
+        return message_count(self.state.messages)
+
+
+def state_of(checkpoint: Checkpoint) -> KernelState:
+    """The checkpoint's memory with types. Members that this build does not know stay with their values."""
+    interaction = checkpoint.interaction
+    return KernelState(
+        messages=checkpoint.messages,
+        facts={key: FactRecord.from_json(dict(record)) for key, record in checkpoint.facts.items()},
+        agenda=tuple(AgendaItem.from_json(dict(item)) for item in checkpoint.agenda),
+        interaction=Interaction.from_json(interaction) if interaction is not None else None,
+    )
+
+
+def with_state(checkpoint: Checkpoint, state: KernelState) -> Checkpoint:
+    """The checkpoint with this memory; receipts and unknown members stay."""
+    return replace(
+        checkpoint,
+        messages=state.messages,
+        facts={key: record.to_json() for key, record in state.facts.items()},
+        agenda=tuple(item.to_json() for item in state.agenda),
+        interaction=state.interaction.to_json() if state.interaction is not None else None,
+    )
