@@ -128,6 +128,7 @@ class Findings:
     bad: dict[str, Became]
     neighbours_missing: list[str]
     committed: dict[str, asyncpg.Record]
+    bound_turns: list[str]
     set_aside: list[asyncpg.Record]
     event_types: dict[str, list[str]]
 
@@ -185,7 +186,8 @@ async def send_everything(system: System) -> Findings:
 async def _findings(system: System, places: dict[str, Place], good: list[str]) -> Findings:
     rows = await system.fetch("select * from rejected_requests")
     published = await system.broker.read(system.topics.rejected)
-    committed = {row["thread_id"]: row for row in await system.fetch("select * from turns")}
+    turns = await system.fetch("select * from turns")
+    committed = {row["thread_id"]: row for row in turns}
     events: dict[str, list[str]] = {}
     for record in await system.broker.read(system.topics.events):
         events.setdefault(record.header("ce_subject"), []).append(record.header("ce_type"))
@@ -193,6 +195,7 @@ async def _findings(system: System, places: dict[str, Place], good: list[str]) -
         bad={what: _became(place, rows, published) for what, place in places.items()},
         neighbours_missing=[thread_id for thread_id in good if thread_id not in committed],
         committed=committed,
+        bound_turns=[row["turn_id"] for row in turns if row["thread_id"] == "bound"],
         set_aside=await system.fetch("select * from set_aside_turns"),
         event_types=events,
     )

@@ -45,6 +45,7 @@ def test_a_bad_record_is_kept_and_told_with_its_reason(findings: Findings, what:
 
 def test_nothing_of_a_bad_record_is_executed(findings: Findings) -> None:
     assert "wrong" not in findings.committed
+    assert findings.bound_turns == ["first"]
     assert set(findings.event_types).isdisjoint({"wrong", "a\0b", "other"})
 
 

@@ -26,6 +26,11 @@ def continuation(**changes: Any) -> dict[str, Any]:
     return request(**{"turnId": turn_id, "input": ..., "trigger": trigger, **changes})
 
 
+def other_settlement() -> dict[str, Any]:
+    trigger = {"kind": "reconciliation", "receiptId": RECEIPT, "settlement": 3}
+    return continuation(turnId=continuation_turn_id(RECEIPT, 3, 1), trigger=trigger)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "reason", "detail"),
     [
@@ -90,6 +95,8 @@ def test_the_same_content_is_agent_tenant_input_and_trigger_and_nothing_else() -
     assert digest_of(dict(reversed(same.items()))) == plain
     for change in ({"agentId": "b"}, {"tenantId": "shop"}, {"input": {"text": "ho"}}):
         assert digest_of(request(**change)) != plain
+    next_issue = continuation(turnId=continuation_turn_id(RECEIPT, 2, 2))
+    assert digest_of(continuation()) == digest_of(next_issue) != digest_of(other_settlement())
 
 
 def test_a_requests_digest_is_that_of_the_content_it_arrived_with() -> None:

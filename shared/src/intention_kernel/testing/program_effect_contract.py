@@ -21,7 +21,6 @@ from intention_kernel.contracts.event import pack_records
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.outcome import (
     BeginAgain,
-    TurnCommitted,
 )
 from intention_kernel.errors import EffectClosedError
 from intention_kernel.ports.turn_store import Begun, SetAside
@@ -51,25 +50,35 @@ class ProgramEffectContract:
         assert provider.calls == ["charge:order-1"]
 
     async def test_another_payload_under_the_key_is_a_conflict_in_every_state(self, boundary: BoundaryHarness) -> None:
-        provider = Provider()
-        cents = [500, 900, 500, 900]
+        """Design 4: and nobody is called; what is prepared was left so by an attempt that died."""
+        answers: dict[str, list[BaseException]] = {
+            "prepared": [],
+            "completed": [],
+            "uncertain": [ConnectionError("reply lost")],
+            "failed": [EffectNotAppliedError("no funds")],
+        }
+        for state, errors in answers.items():
+            provider = Provider(errors={"charge:order-1": errors})
 
-        async def program(context: TurnContext) -> TurnResult:
-            payload: JsonValue = {"cents": cents.pop(0)}
-            try:
-                await context.run_effect("order-1", provider.write, payload=payload, effect="charge")
-            except EffectConflictError:
-                return said("conflict")
-            return said("charged")
+            async def program(context: TurnContext, provider: Provider = provider) -> TurnResult:
+                payload: JsonValue = {"cents": context.input.text}
+                try:
+                    await context.run_effect("order-1", provider.write, payload=payload, effect="charge")
+                except EffectConflictError:
+                    return said("conflict")
+                except EffectNotAppliedError as error:
+                    return said(error.detail)
+                return said("charged")
 
-        conversation = Conversation(boundary, talking(program))
-        provider.lose_reply("charge:order-1")
-        messages = [result_of(await conversation.send("go", f"t{n}"))["response"] for n in range(2)]
-        assert isinstance(messages[0], dict)
-        assert isinstance(messages[1], dict)
-        assert messages[0]["status"] == "blocked"
-        assert messages[1]["message"] == "conflict"
-        assert provider.calls == ["charge:order-1"]
+            conversation = Conversation(boundary, talking(program))
+            if state == "prepared":
+                await die_after_the_call(conversation, "500", "t1")
+            else:
+                await conversation.send("500", "t1")
+            assert (await receipt_of(boundary, conversation.thread_id, "charge:order-1")).state == state
+            other = await conversation.send("900", "t2")
+            assert result_of(other)["response"] == Response("conflict").to_json(), state
+            assert provider.calls == ["charge:order-1"]
 
     async def test_calls_with_one_key_in_one_turn_are_one_call(self, boundary: BoundaryHarness) -> None:
         provider = Provider()
@@ -98,7 +107,8 @@ class ProgramEffectContract:
             await context.run_effect("a", inner, payload={}, effect="charge")
             return said("done")
 
-        assert isinstance(await Conversation(boundary, talking(program)).send("go", "t1"), TurnCommitted)
+        outcome = await Conversation(boundary, talking(program)).send("go", "t1")
+        assert result_of(outcome)["response"] == Response("done").to_json()
 
     async def test_a_closed_scope_raises(self, boundary: BoundaryHarness) -> None:
         """R18."""

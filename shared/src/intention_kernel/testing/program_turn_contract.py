@@ -20,6 +20,7 @@ from intention_kernel.durability.outcome import (
     TurnRejected,
     TurnReplayed,
 )
+from intention_kernel.errors import EffectClosedError
 from intention_kernel.ports.turn_body import Delivery
 from intention_kernel.ports.turn_store import Begun
 from intention_kernel.testing.boundary_harness import BoundaryHarness
@@ -93,17 +94,27 @@ class ProgramTurnContract:
         assert isinstance(await conversation.send("fine", "t2"), TurnCommitted)
 
     async def test_a_turn_beyond_its_deadline_fails_its_attempt(self, boundary: BoundaryHarness) -> None:
+        """Whatever its program says once it is cancelled."""
+
         async def program(context: TurnContext) -> TurnResult:
-            await asyncio.Event().wait()
-            return said("never")
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if context.input.text == "obey":
+                    raise
+            return said("too late")
 
         conversation = Conversation(boundary, talking(program))
-        again = await conversation.send("wait", "t1", deadline_seconds=0.2)
-        assert isinstance(again, BeginAgain)
-        assert (again.why, again.attempt) == ("attempt_failed", 1)
+        for text in ("obey", "answer"):
+            async with asyncio.timeout(10.0):
+                again = await conversation.send(text, text, deadline_seconds=0.2)
+            assert isinstance(again, BeginAgain)
+            assert (again.why, again.attempt) == ("attempt_failed", 1)
+        assert not await boundary.turns(conversation.thread_id)
 
     async def test_a_program_that_ignores_its_cancellation_cannot_commit(self, boundary: BoundaryHarness) -> None:
-        released = asyncio.Event()
+        """Nor start an effect."""
+        provider, released, refused = Provider(), asyncio.Event(), asyncio.Event()
 
         async def program(context: TurnContext) -> TurnResult:
             while not released.is_set():
@@ -111,12 +122,22 @@ class ProgramTurnContract:
                     await released.wait()
                 except asyncio.CancelledError:
                     continue
+            try:
+                await context.run_effect("order-1", provider.write, payload={}, effect="charge")
+            except EffectClosedError:
+                refused.set()
             return said("too late")
 
         conversation = Conversation(boundary, talking(program))
-        again = await conversation.send("wait", "t1", deadline_seconds=0.2)
-        released.set()
+        try:
+            async with asyncio.timeout(10.0):
+                again = await conversation.send("wait", "t1", deadline_seconds=0.2)
+        finally:
+            released.set()
         assert isinstance(again, BeginAgain)
+        async with asyncio.timeout(10.0):
+            await refused.wait()
+        assert provider.calls == []
         assert not await boundary.turns(conversation.thread_id)
 
     async def test_a_build_that_does_not_fit_is_held_and_consumes_no_attempt(self, boundary: BoundaryHarness) -> None:
