@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import cast
 
 from intention_kernel.agent.agent import Agent
 from intention_kernel.agent.context import ReceiptReference, Settled, Trigger, User
 from intention_kernel.agent.effect import Ports
 from intention_kernel.clock import Clock
-from intention_kernel.contracts.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
-from intention_kernel.contracts.event import rfc3339
-from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
-from intention_kernel.contracts.result import StoredResult, TurnResult
+from intention_kernel.contracts.checkpoint import Checkpoint
+from intention_kernel.contracts.result import TurnResult
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest
-from intention_kernel.errors import EffectUncertainError, TurnLimitError
+from intention_kernel.errors import EffectUncertainError
 from intention_kernel.ports.turn_body import Draft, Failure, Opened, Render, TurnScope, UncertainStep
-from intention_kernel.runtime.context import ProgramContext, time_of
-from intention_kernel.runtime.events import MAX_AUDIT_BYTES, EventIdentity, EventRecorder, Observers, render_events
+from intention_kernel.runtime.context import ProgramContext
+from intention_kernel.runtime.events import EventRecorder, Observers
 from intention_kernel.runtime.stages.blocked import blocked_response
 from intention_kernel.runtime.stages.memory import (
     BlockedOn,
-    TurnMark,
     with_blocked_steps,
     with_facts,
     with_message,
     with_receipts,
+)
+from intention_kernel.runtime.turn_ends import (
+    draft_of,
+    failed_event,
+    identity_of,
+    mark_of,
+    memory_of,
+    nothing_waits,
+    receipt_record,
+    request_to_run,
+    stored_result,
 )
 
 
@@ -49,36 +55,22 @@ class ProgramBody:
 
     async def run(self, opened: Opened, scope: TurnScope) -> Draft:
         """Run the program once and draft the turn's end."""
-        recorder = EventRecorder(_identity(opened), scope.attempt.number, self.observers, self.clock)
-        before = self._checkpoint(opened)
-        request = _request_to_run(opened)
+        recorder = EventRecorder(identity_of(opened), scope.attempt.number, self.observers, self.clock)
+        before = memory_of(opened, self.agent.id, self.fingerprint, self.agent.migrate)
+        request = request_to_run(opened)
         if request is None or request.input is None:
-            return await _nothing_waits(opened, before, recorder)
+            return await nothing_waits(opened, before, recorder)
         await recorder.emit("turn.started", {"attempt": scope.attempt.number, "resumes": opened.resumed_turn_id})
         context = self._context(opened, scope, request, request.input, before, recorder)
         result, blocked = await self._result(context, scope)
         after = _remember(opened, request.input, before, result, scope, blocked)
-        return await _draft(opened, after, result, blocked, recorder)
+        waiting = [step.receipt_id for step in blocked]
+        stored = stored_result(opened, result.status, result.response, waiting, result.facts)
+        return await draft_of(stored, after, [step.waits_for for step in blocked], recorder)
 
     def failed(self, opened: Opened, failure: Failure) -> Render:
-        """`turn.failed`, with the receipts that the turn holds. Its detail is left out where it cannot be redacted."""
-        data: dict[str, JsonValue] = {
-            "reason": failure.reason,
-            "detail": failure.detail,
-            "attempts": failure.attempts,
-            "receipts": [
-                {"receiptId": held.receipt_id, "state": "uncertain" if held.state == "prepared" else held.state}
-                for held in failure.receipts
-            ],
-        }
-        try:
-            shown = self.observers.redacted(data)
-            if len(dumps(shown)) > MAX_AUDIT_BYTES:
-                raise TurnLimitError("the redacted event is too large")
-        except Exception:  # noqa: BLE001 - giving a turn up must not depend on the application's function
-            shown = {**data, "detail": None}
-        event = _identity(opened).event(0, "turn.failed", "integration", shown, self.clock.now())
-        return lambda first_sequence, incarnation: render_events((event,), first_sequence, incarnation)
+        """`turn.failed`; see `failed_event`."""
+        return failed_event(opened, failure, self.observers, self.clock)
 
     async def _result(self, context: ProgramContext, scope: TurnScope) -> tuple[TurnResult, tuple[UncertainStep, ...]]:
         """The program's answer, and the steps that wait; an escaping EffectUncertainError is an answer too (R32)."""
@@ -100,15 +92,6 @@ class ProgramBody:
         if result.status == "blocked":
             return result, tuple(scope.uncertain.values())
         return result, _cancelled_steps(scope, None)
-
-    def _checkpoint(self, opened: Opened) -> Checkpoint:
-        stored = opened.begun.checkpoint
-        if stored is None:
-            return Checkpoint(agent_id=self.agent.id, fingerprint=self.fingerprint)
-        checkpoint = decode_checkpoint(stored)
-        if checkpoint.fingerprint != self.fingerprint and self.agent.migrate is not None:
-            checkpoint = self.agent.migrate(checkpoint)
-        return checkpoint.with_agent(self.agent.id, self.fingerprint)
 
     def _context(
         self,
@@ -133,19 +116,6 @@ class ProgramBody:
             correlation_id=opened.delivery.request.correlation(),
             clock_turn_id=opened.resumed_turn_id or opened.delivery.request.turn_id,
         )
-
-
-def _identity(opened: Opened) -> EventIdentity:
-    request = opened.delivery.request
-    return EventIdentity(request.thread_id, request.turn_id, request.agent_id, request.correlation())
-
-
-def _request_to_run(opened: Opened) -> TurnRequest | None:
-    """The delivered request, or the one that the resumed turn left; None where nothing waits any more (R30)."""
-    if opened.continuation is None:
-        return opened.delivery.request
-    stored = opened.continuation.request
-    return TurnRequest.model_validate(loads(stored)) if stored is not None else None
 
 
 def _trigger(opened: Opened) -> Trigger:
@@ -178,9 +148,7 @@ def _remember(
     scope: TurnScope,
     blocked: tuple[UncertainStep, ...],
 ) -> Checkpoint:
-    request = opened.delivery.request
-    mark = TurnMark(request.thread_id, request.turn_id, rfc3339(time_of(scope.attempt.requested_at_ms)))
-    after = before
+    mark, after = mark_of(opened, scope), before
     if opened.continuation is None:
         after = with_message(after, mark, "user", turn_input.text)
     if result.response is not None:
@@ -188,43 +156,5 @@ def _remember(
     evidence = [receipt.receipt_id for receipt in scope.receipts.values() if receipt.state == "completed"]
     after = with_facts(after, mark, result.facts, evidence)
     steps = {step.waits_for: BlockedOn(step.waits_for, step.receipt_id, step.title) for step in blocked}
-    after = with_blocked_steps(after, mark, opened.resumed_turn_id or request.turn_id, steps.values())
-    return with_receipts(after, mark, (_record(receipt) for receipt in scope.receipts.values()))
-
-
-def _record(receipt: ReceiptReference) -> Mapping[str, JsonValue]:
-    return {
-        "receiptId": receipt.receipt_id,
-        "effectKey": receipt.effect_key,
-        "state": receipt.state,
-        "attempt": receipt.attempt,
-    }
-
-
-async def _draft(
-    opened: Opened,
-    checkpoint: Checkpoint,
-    result: TurnResult,
-    blocked: tuple[UncertainStep, ...],
-    recorder: EventRecorder,
-) -> Draft:
-    stored = StoredResult(
-        revision=opened.begun.revision + 1,
-        status=result.status,
-        response=cast("JsonValue", result.response.to_json()) if result.response is not None else None,
-        blocked_on=tuple(dict.fromkeys(step.receipt_id for step in blocked)),
-        facts=tuple(sorted(result.facts)),
-    )
-    await recorder.emit_last("turn.completed", stored.to_json(replayed=False), "integration")
-    return Draft(
-        status=result.status,
-        checkpoint=encode_checkpoint(checkpoint),
-        result=dumps(stored.to_json(replayed=False)),
-        render=recorder.render,
-        blocked=tuple(dict.fromkeys(step.waits_for for step in blocked)),
-    )
-
-
-async def _nothing_waits(opened: Opened, checkpoint: Checkpoint, recorder: EventRecorder) -> Draft:
-    """A continuation that finds nobody waiting commits its `turn.completed` and nothing else (R30)."""
-    return await _draft(opened, checkpoint, TurnResult(response=None), (), recorder)
+    after = with_blocked_steps(after, mark, opened.resumed_turn_id or mark.turn_id, steps.values())
+    return with_receipts(after, mark, (receipt_record(receipt) for receipt in scope.receipts.values()))
