@@ -20,7 +20,7 @@ from intention_kernel.durability.outcome import (
     TurnRejected,
     TurnReplayed,
 )
-from intention_kernel.errors import EffectClosedError
+from intention_kernel.errors import EffectClosedError, IntentionKernelError
 from intention_kernel.ports.turn_body import Delivery
 from intention_kernel.ports.turn_store import Begun
 from intention_kernel.testing.boundary_harness import BoundaryHarness
@@ -114,7 +114,8 @@ class ProgramTurnContract:
 
     async def test_a_program_that_ignores_its_cancellation_cannot_commit(self, boundary: BoundaryHarness) -> None:
         """Nor start an effect."""
-        provider, released, refused = Provider(), asyncio.Event(), asyncio.Event()
+        provider, released, over = Provider(), asyncio.Event(), asyncio.Event()
+        refusals: list[type[IntentionKernelError]] = []
 
         async def program(context: TurnContext) -> TurnResult:
             while not released.is_set():
@@ -124,8 +125,10 @@ class ProgramTurnContract:
                     continue
             try:
                 await context.run_effect("order-1", provider.write, payload={}, effect="charge")
-            except EffectClosedError:
-                refused.set()
+            except IntentionKernelError as error:
+                refusals.append(type(error))
+            finally:
+                over.set()
             return said("too late")
 
         conversation = Conversation(boundary, talking(program))
@@ -136,7 +139,8 @@ class ProgramTurnContract:
             released.set()
         assert isinstance(again, BeginAgain)
         async with asyncio.timeout(10.0):
-            await refused.wait()
+            await over.wait()
+        assert refusals == [EffectClosedError]
         assert provider.calls == []
         assert not await boundary.turns(conversation.thread_id)
 
