@@ -11,8 +11,10 @@
     ├── TurnHeldError               this build does not fit the thread or the journal; the lane waits
     ├── ProgramError                a program ended in a way that is no answer and no error of its own; the attempt fails
     ├── CapabilityContractError     a capability did what its definition does not allow; the attempt fails
+    ├── PolicyContractError         a policy or a guidance policy answered what it may not; the attempt fails
     ├── ModelGatewayError           a model could not be asked, or did not answer in the form asked for; the attempt fails
     ├── DeadlineError               the turn's deadline is over, or too near to start an effect; the attempt fails
+    ├── TurnNotCommittedError       a turn that was run in process ended without a commit
     ├── TurnLimitError              a turn's result exceeds a bound (facts, event size); the attempt fails
     └── EffectError                 what run_effect raises
         ├── EffectUncertainError    nobody knows whether it went through; no call was made or none is repeated
@@ -135,6 +137,19 @@ class CapabilityContractError(IntentionKernelError):
         self.detail = detail
 
 
+class PolicyContractError(IntentionKernelError):
+    """A policy or a guidance policy answered what it may not; `code` is stable, `policy_id` says which one.
+
+    It is a mistake in the application's code, and the attempt fails: a rule that cannot be read is never taken for consent.
+    """
+
+    def __init__(self, code: str, policy_id: str, detail: str) -> None:
+        super().__init__(f"{code}: policy {policy_id}: {detail}")
+        self.code = code
+        self.policy_id = policy_id
+        self.detail = detail
+
+
 class ModelGatewayError(IntentionKernelError):
     """A model could not be asked, or did not answer in the form asked for.
 
@@ -151,6 +166,15 @@ class ModelGatewayError(IntentionKernelError):
 
 class DeadlineError(IntentionKernelError):
     """The turn's deadline is over, or so near that nothing new may be started (protocol R19)."""
+
+
+class TurnNotCommittedError(IntentionKernelError):
+    """A turn that was run in process ended without a commit; `reason` is the outcome's name or its reason."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
 
 
 class TurnLimitError(IntentionKernelError):

@@ -31,14 +31,20 @@ class TurnMark:
     at: str
 
 
-def with_message(checkpoint: Checkpoint, mark: TurnMark, role: str, text: str) -> Checkpoint:
-    """One message more; the oldest go beyond the window. `index` counts all messages that the thread ever had."""
+def with_message(
+    checkpoint: Checkpoint, mark: TurnMark, role: str, text: str, *, model_text: str | None = None
+) -> Checkpoint:
+    """One message more; the oldest go beyond the window. `index` counts all messages that the thread ever had.
+
+    `model_text` is what models read in its place, where the message holds a text that is for the user alone.
+    """
     message: Record = {
         "role": role,
         "text": text,
         "turnId": mark.turn_id,
         "at": mark.at,
         "index": message_count(checkpoint.messages),
+        **({"modelText": model_text} if model_text is not None else {}),
     }
     return replace(checkpoint, messages=(*checkpoint.messages, message)[-MAX_MESSAGES:])
 
