@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import ReceiptState, Summary
@@ -134,7 +135,15 @@ class Effect:
             f"effect {self.id!r}: {problem}"
             for wrong, problem in (
                 (not self.id or ":" in self.id, "an id is not empty and has no colon"),
-                (self.call_timeout_seconds <= 0, "call_timeout_seconds is more than 0"),
+                (not _more_than_zero(self.call_timeout_seconds), "call_timeout_seconds is more than 0"),
+                (
+                    self.key_window_seconds is not None and not _more_than_zero(self.key_window_seconds),
+                    "key_window_seconds is more than 0, or None",
+                ),
+                (
+                    self.quiet_period_seconds is not None and not 0 <= self.quiet_period_seconds < inf,
+                    "quiet_period_seconds is 0 or more, or None",
+                ),
                 (isinstance(self.resolver, IdempotentRetry) and self.call is None, "IdempotentRetry needs call="),
                 (
                     isinstance(self.resolver, IdempotentRetry) and not self.provider_deduplicates,
@@ -149,3 +158,8 @@ class Effect:
         ]
         if problems:
             raise ConfigurationError(*problems)
+
+
+def _more_than_zero(seconds: float) -> bool:
+    """And finite; NaN is neither."""
+    return 0 < seconds < inf

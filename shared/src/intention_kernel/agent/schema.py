@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from inspect import isroutine
 from typing import Protocol, cast
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
@@ -14,7 +15,8 @@ from intention_kernel.errors import ConfigurationError
 
 SchemaSource = object
 """What a definition may give: a type or annotation that pydantic knows (a model, `list[int]`, a dataclass), or a JSON Schema
-as a mapping."""
+(draft 2020-12) as a mapping. Its root may be of any type, an input's too: a model proposes it as one member of its answer.
+"""
 
 SHOWN_ISSUES = 20
 """Of one value; more help nobody."""
@@ -77,10 +79,13 @@ class _TypeSchema:
 
     @classmethod
     def compiled(cls, source: object) -> _TypeSchema:
+        if isroutine(source):
+            # pydantic would make a schema of its parameters, and call it to validate.
+            raise ConfigurationError(f"{source!r} is a function and no schema")
         try:
             adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", source))
             return cls(adapter, adapter.json_schema())
-        except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError) as error:
+        except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError, NameError) as error:
             raise ConfigurationError(f"{source!r} is no schema: {str(error).splitlines()[0]}") from error
 
     def validate(self, document: JsonValue) -> Valid | Invalid:

@@ -7,23 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from intention_kernel.contracts.json_codec import JsonValue
-
-ModelTask = Literal[
-    "capability.select",
-    "capability.select.repair",
-    "capability-selection.review",
-    "capability-selection.choice-review",
-    "capability-selection.interaction-review",
-    "lifecycle-selection.review",
-    "turn.interpret",
-    "turn.interpret.repair",
-    "interaction-answer.review",
-    "lifecycle.review",
-    "response.compose",
-    "response.compose.repair",
-    "response.grounding-review",
-    "response.grounding-review.repair",
-]
+from intention_kernel.contracts.model_task import ModelTask as ModelTask
 
 
 @dataclass(frozen=True, slots=True)
