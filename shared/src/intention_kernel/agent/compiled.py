@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from intention_kernel.agent.agent import Migration
+from intention_kernel.agent.agent import Agent, Migration
 from intention_kernel.agent.capability import CapabilityDefinition
 from intention_kernel.agent.definition import AgentDefinition
 from intention_kernel.agent.effect import Effect
@@ -106,3 +106,7 @@ class CompiledAgent:
     async def run(self, turn: RunTurnInput, *, durability: InProcessDurability) -> RunTurnResult:
         """Run one turn in this process, with the code that a turn-runner runs: for tests, evaluations and examples."""
         return await durability.run_turn(self, turn)
+
+
+AnyAgent = Agent | CompiledAgent
+"""What an application may hold: both have an id, effects, a fingerprint, those that they accept, and `migrate`."""

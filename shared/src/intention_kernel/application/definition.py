@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
-from intention_kernel.agent.agent import Agent
+from intention_kernel.agent.compiled import AnyAgent, CompiledAgent
 from intention_kernel.errors import ConfigurationError
+from intention_kernel.ports.model_gateway import ModelGateway
 from intention_kernel.runtime.events import EventSink, Redact
 
 PortFactory = Callable[[], AbstractAsyncContextManager[object]]
@@ -17,17 +18,19 @@ PortFactory = Callable[[], AbstractAsyncContextManager[object]]
 class Application:
     """Agents, the ports they use, and what happens to event data before anything sees it.
 
-    `ports` maps a name to a factory of an async context manager, entered once per process and left on stop.
+    `agents` are Agents and what `compile_agent` returns. `ports` maps a name to a factory of an async context manager,
+    entered once per process and left on stop. `gateway` is where compiled agents ask models; without them it may be None.
     `redact` runs on event data before any sink, outbox, trace or log; None means null; raising fails the turn.
     """
 
-    agents: Sequence[Agent]
+    agents: Sequence[AnyAgent]
     ports: Mapping[str, PortFactory] = field(default_factory=dict)
+    gateway: ModelGateway | None = None
     event_sinks: Sequence[EventSink] = ()
     redact: Redact | None = None
 
     def __post_init__(self) -> None:
-        """Accepts any iterable of agents; raises ConfigurationError for none, or two of one id."""
+        """Accepts any iterable of agents; raises ConfigurationError for none, two of one id, or a missing gateway."""
         agents = tuple(self.agents)
         object.__setattr__(self, "agents", agents)
         ids = [agent.id for agent in agents]
@@ -35,9 +38,15 @@ class Application:
         problems += [
             f"agent {agent_id!r} is declared twice" for agent_id in sorted({i for i in ids if ids.count(i) > 1})
         ]
+        if self.gateway is None:
+            problems += [
+                f"agent {agent.id!r} is compiled and asks models: give Application(..., gateway=...), a ModelGateway"
+                for agent in agents
+                if isinstance(agent, CompiledAgent)
+            ]
         if problems:
             raise ConfigurationError(*problems)
 
-    def agent(self, agent_id: str) -> Agent | None:
+    def agent(self, agent_id: str) -> AnyAgent | None:
         """The agent of that id, if this build has it."""
         return next((agent for agent in self.agents if agent.id == agent_id), None)

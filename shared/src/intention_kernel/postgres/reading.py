@@ -11,6 +11,7 @@ import asyncpg
 
 from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.errors import ConfigurationError, InfrastructureError
+from intention_kernel.ports.stored_builds import OpenEffect, ThreadsOfBuild
 from intention_kernel.postgres.packing import unpack
 from intention_kernel.postgres.reading_documents import (
     Document,
@@ -50,7 +51,10 @@ class Refusal:
 
 
 class Reading:
-    """One read-only connection; made by `open_reading`. Lists hold at most `limit` documents."""
+    """One read-only connection, StoredBuilds among what it answers; made by `open_reading`.
+
+    Lists hold at most `limit` documents.
+    """
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
@@ -111,6 +115,14 @@ class Reading:
         rows = await self._all("cli_turn_set_aside", thread_id, turn_id)
         found = [row for row in rows if row["state"] == "open" and row["digest"] == digest]
         return Refusal(found[0]["reason"], text_of(found[0]["detail"])) if found else None
+
+    async def threads_of_builds(self) -> tuple[ThreadsOfBuild, ...]:
+        """See StoredBuilds."""
+        return tuple(ThreadsOfBuild(*row) for row in await self._all("check_threads"))
+
+    async def open_effects(self) -> tuple[OpenEffect, ...]:
+        """See StoredBuilds."""
+        return tuple(OpenEffect(*row) for row in await self._all("check_open_effects"))
 
     async def _one(self, name: str, *parameters: object) -> asyncpg.Record | None:
         row: asyncpg.Record | None = await self._connection.fetchrow(statement(name), *parameters)

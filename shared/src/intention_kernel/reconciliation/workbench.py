@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from intention_kernel.agent.agent import Agent
+from intention_kernel.agent.compiled import AnyAgent
 from intention_kernel.agent.effect import Effect, Ports, ReceiptView
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.json_codec import JsonValue, dumps
@@ -98,7 +98,7 @@ class Workbench:
         return "waiting"
 
 
-def effects_of(agents: Iterable[Agent]) -> EffectOf:
+def effects_of(agents: Iterable[AnyAgent]) -> EffectOf:
     """What these agents declare."""
     declared = {(agent.id, effect.id): effect for agent in agents for effect in agent.effects}
 
