@@ -8,6 +8,7 @@ from typing import Literal
 from intention_kernel.contracts.intentions import IntentionBatch, IntentionRequest
 from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.runtime.stages.clicks import clicked_owner, resumed_item
 from intention_kernel.runtime.stages.interpret_options import Options, same_json
 from intention_kernel.runtime.stages.selection import Selection
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
@@ -122,21 +123,18 @@ class Frame:
         interaction = self.interaction
         if answer is None or interaction is None or not self.answers(answer):
             return None
-        option = self.choice.by_value(answer.value) if self.choice is not None else None
-        owner = (option.target_capability_id if option is not None else None) or interaction.capability_id
+        if self.clicked and self.view.selection is not None:
+            owner = clicked_owner(interaction, self.view.selection)
+        else:
+            option = self.choice.by_value(answer.value) if self.choice is not None else None
+            owner = (option.target_capability_id if option is not None else None) or interaction.capability_id
         return owner if owner in self.view.agent.capabilities else None
 
     def resumes(self, answer: InteractionAnswer | None) -> bool:
         """Whether the answer alone goes on with work: its owner asks, and has one item, which waits for input."""
-        owner = self.owner_of(answer)
-        if owner is None or self.interaction is None or self.interaction.capability_id != owner:
+        if self.interaction is None or self.is_confirmation:
             return False
-        items = [
-            item
-            for item in self.view.state.agenda
-            if (item.capability_id or item.intention.proposed_capability) == owner
-        ]
-        return len(items) == 1 and items[0].status == "waiting_input" and items[0].intention.resolution == "resolved"
+        return resumed_item(self.view.state, self.interaction, self.owner_of(answer)) is not None
 
     def settles(self, answer: InteractionAnswer | None) -> bool:
         """Whether nothing but the answer is needed."""
