@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from functools import cache
+from typing import Generic, Protocol, TypeVar, cast
 
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.wire import WireModel
@@ -48,8 +49,20 @@ class Unusable:
 
 
 class Models(Protocol):
-    """Asks models; every answer is redacted on the way out, journalled and told as events."""
+    """Asks models; every question is redacted on the way out, every answer journalled and told as events."""
 
     async def ask(self, ask: Ask[AnswerT]) -> Answered[AnswerT] | Unusable:
         """Ask once. Raises ModelGatewayError where the model could not be asked at all."""
         ...
+
+
+@cache
+def schema_of(answer: type[WireModel]) -> Mapping[str, JsonValue]:
+    """The JSON Schema of an answer, made once; not to be changed."""
+    return cast("Mapping[str, JsonValue]", answer.model_json_schema(by_alias=True))
+
+
+def narrowed(answer: type[WireModel], **members: JsonValue) -> Mapping[str, JsonValue]:
+    """The answer's schema with these members (by their names on the wire) as the turn has them, such as only ids that exist."""
+    schema = schema_of(answer)
+    return {**schema, "properties": {**cast("dict[str, JsonValue]", schema["properties"]), **members}}
