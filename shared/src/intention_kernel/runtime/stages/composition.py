@@ -9,6 +9,7 @@ from intention_kernel.agent.results import Artifact, ResponseClaim
 from intention_kernel.contracts.interactions import Interaction
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.result import Response
+from intention_kernel.runtime.stages.redactions import REDACTED
 
 ResponseSource = Literal["model", "canonical", "technical_fallback"]
 
@@ -27,6 +28,12 @@ class Composition:
     interaction: Interaction | None = None
     artifacts: tuple[Artifact, ...] = ()
     failure_code: str | None = None
+
+    @property
+    def model_text(self) -> str:
+        """The message as later models may read it, `modelText` of the stored message: without the protected text."""
+        protected = self.interaction.protected_canonical_message if self.interaction is not None else None
+        return self.message.replace(protected, REDACTED) if protected else self.message
 
     def response(self, *, blocked: bool) -> Response:
         """The response as the outside sees it; a protected text is in the message and nowhere else."""
