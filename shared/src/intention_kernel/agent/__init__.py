@@ -1,7 +1,20 @@
-"""Definitions: what an application says of its agents and effects."""
+"""Definitions: what an application says of its agents, capabilities and effects; all that it needs to say it."""
 
-from intention_kernel.agent.agent import Agent, Program
+from intention_kernel.agent.agent import Agent, Migration, Program
+from intention_kernel.agent.capability import (
+    CapabilityDefinition,
+    CapabilityExecutionContext,
+    CapabilityGuidance,
+    CapabilityTurn,
+    Execution,
+    FactDeclaration,
+    FactRequirement,
+    ReferenceRequirements,
+)
+from intention_kernel.agent.compile import compile_agent
+from intention_kernel.agent.compiled import AnyAgent, CompiledAgent, RunTurnInput, RunTurnResult
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference, Settled, TurnContext, User
+from intention_kernel.agent.definition import AgentDefinition, ResponseFallbacks
 from intention_kernel.agent.effect import (
     Absent,
     Effect,
@@ -14,33 +27,128 @@ from intention_kernel.agent.effect import (
     Ports,
     ReceiptView,
 )
+from intention_kernel.agent.policy import (
+    Allow,
+    Clarify,
+    Confirm,
+    Deny,
+    GuidanceContext,
+    GuidanceExample,
+    GuidanceMatch,
+    ModelGuidancePolicyDefinition,
+    PolicyContext,
+    PolicyDefinition,
+    Verdict,
+)
+from intention_kernel.agent.results import (
+    KEEP,
+    Artifact,
+    CanonicalResponse,
+    CapabilityIssue,
+    CapabilityResult,
+    Completed,
+    Failed,
+    NeedsConfirmation,
+    NeedsDependency,
+    NeedsInput,
+    ResponseClaim,
+)
+from intention_kernel.contracts.facts import EvidenceRecord, FactCandidate, FactRecord, FactReference, Facts, fact_value
+from intention_kernel.contracts.interactions import (
+    Interaction,
+    InteractionAnswer,
+    InteractionOption,
+    InteractionSelection,
+)
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.contracts.result import Response, TurnResult
-from intention_kernel.errors import EffectConflictError, EffectNotAppliedError, EffectUncertainError
+from intention_kernel.errors import (
+    AgentCompilationError,
+    CapabilityContractError,
+    CompileProblem,
+    EffectConflictError,
+    EffectNotAppliedError,
+    EffectUncertainError,
+    ModelGatewayError,
+)
 
 __all__ = [
+    "KEEP",
     "Absent",
     "Agent",
+    "AgentCompilationError",
+    "AgentDefinition",
+    "Allow",
+    "AnyAgent",
+    "Artifact",
+    "CanonicalResponse",
+    "CapabilityContractError",
+    "CapabilityDefinition",
+    "CapabilityExecutionContext",
+    "CapabilityGuidance",
+    "CapabilityIssue",
+    "CapabilityResult",
+    "CapabilityTurn",
+    "Clarify",
+    "CompileProblem",
+    "CompiledAgent",
+    "Completed",
+    "Confirm",
+    "Deny",
     "Effect",
     "EffectAuthority",
     "EffectConflictError",
     "EffectNotAppliedError",
     "EffectResult",
     "EffectUncertainError",
+    "EvidenceRecord",
+    "Execution",
+    "FactCandidate",
+    "FactDeclaration",
+    "FactRecord",
+    "FactReference",
+    "FactRequirement",
+    "Facts",
+    "Failed",
     "Found",
+    "GuidanceContext",
+    "GuidanceExample",
+    "GuidanceMatch",
     "IdempotentRetry",
     "Inconclusive",
+    "Interaction",
+    "InteractionAnswer",
+    "InteractionOption",
+    "InteractionSelection",
+    "JsonValue",
     "Lookup",
     "Manual",
+    "Migration",
+    "ModelGatewayError",
+    "ModelGuidancePolicyDefinition",
+    "NeedsConfirmation",
+    "NeedsDependency",
+    "NeedsInput",
     "Operation",
+    "PolicyContext",
+    "PolicyDefinition",
     "Ports",
     "Program",
     "ReceiptReference",
     "ReceiptView",
+    "ReferenceRequirements",
     "Response",
+    "ResponseClaim",
+    "ResponseFallbacks",
+    "RunTurnInput",
+    "RunTurnResult",
     "Settled",
     "Summary",
     "TurnContext",
     "TurnResult",
     "User",
+    "Verdict",
+    "compile_agent",
+    "fact_value",
 ]
