@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from intention_kernel.agent.prompts.selection import SELECT, SELECT_REPAIR
 from intention_kernel.contracts.intentions import IntentionEvidence
+from intention_kernel.contracts.interactions import Interaction, InteractionSelection
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import ModelGatewayError
 from intention_kernel.runtime.stages.asking import Ask, Models, Unusable, narrowed
@@ -14,6 +15,7 @@ from intention_kernel.runtime.stages.selection import Selection
 from intention_kernel.runtime.stages.selection_checks import Objections, checked, is_unbound_scalar
 from intention_kernel.runtime.stages.selection_proposal import SelectionAnswer
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
+from intention_kernel.runtime.stages.state import TurnView
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class _Refused:
 async def select(snapshot: ContextSnapshot, models: Models) -> Selection:
     """The shortlist for interpretation.
 
-    No model is asked where a click resumes the one waiting item, or where there is only one capability. Raises
+    No model is asked where a click says all that there is to select, or where there is only one capability. Raises
     ModelGatewayError `CAPABILITY_SELECTION_INVALID` where the one repair did not help, and what asking raises.
     """
     if (clicked := _clicked(snapshot)) is not None:
@@ -84,21 +86,29 @@ def _schema(snapshot: ContextSnapshot) -> dict[str, JsonValue]:
 
 
 def _clicked(snapshot: ContextSnapshot) -> Selection | None:
-    """A click that needs no model to be understood: it resumes the one item that waits with the open question.
-
-    An answer to a confirmation that is neither yes nor no says nothing, and a text beside it may say something.
-    """
+    """A click that selects by itself: it resumes the item that waits with the open question, or nothing else was said."""
     view, click = snapshot.view, snapshot.click
     interaction = view.state.interaction
     if click is None or interaction is None or view.selection is None:
         return None
     owner = clicked_owner(interaction, view.selection)
-    if resumed_item(view.state, interaction, owner) is None:
-        return None
-    if interaction.kind == "confirmation" and not isinstance(click.value, bool) and view.text.strip():
-        return None
-    ids = tuple(name for name in (owner,) if name in view.agent.capabilities and name is not None)
-    return Selection("structured_selection", "selected", ids, "The user chose it in the open question.")
+    ids = tuple(name for name in (owner,) if name is not None and name in view.agent.capabilities)
+    if _resumes(snapshot, interaction, owner) or (ids and _says_only_the_click(view, interaction, view.selection)):
+        return Selection("structured_selection", "selected", ids, "The user chose it in the open question.")
+    return None
+
+
+def _says_only_the_click(view: TurnView, interaction: Interaction, clicked: InteractionSelection) -> bool:
+    option = interaction.option(clicked.option_id) if clicked.option_id is not None else None
+    text = view.text.strip()
+    return not text or (option is not None and text == option.label.strip())
+
+
+def _resumes(snapshot: ContextSnapshot, interaction: Interaction, owner: str | None) -> bool:
+    """An answer to a confirmation that is neither yes nor no resumes nothing: the text beside it may say something."""
+    if interaction.kind == "confirmation" and (snapshot.click is None or not isinstance(snapshot.click.value, bool)):
+        return False
+    return resumed_item(snapshot.view.state, interaction, owner) is not None
 
 
 def _all_there_is(snapshot: ContextSnapshot) -> Selection:
