@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 
-from intention_kernel.agent.capability import CapabilityDefinition
+from intention_kernel.agent.capability import CapabilityDefinition, FactDeclaration, FactRequirement
 from intention_kernel.agent.checks.words import meant
 from intention_kernel.contracts.facts import FactReference
 from intention_kernel.errors import CompileProblem
+
+AnyFact = FactDeclaration | FactRequirement | FactReference
 
 
 def providers_of(capabilities: Iterable[CapabilityDefinition]) -> dict[str, str]:
@@ -17,7 +19,7 @@ def providers_of(capabilities: Iterable[CapabilityDefinition]) -> dict[str, str]
     providers: dict[str, str] = {}
     for capability in capabilities:
         for fact in capability.provides:
-            providers.setdefault(fact.reference.key, capability.id)
+            providers.setdefault(_key(fact), capability.id)
     return providers
 
 
@@ -54,7 +56,7 @@ def fact_problems(capabilities: tuple[CapabilityDefinition, ...]) -> Iterator[Co
     for capability in capabilities:
         place = f"capability {capability.id}"
         for fact in capability.requires:
-            yield from _unknown("MISSING_FACT_PROVIDER", f"{place}: requires", fact.reference, providers)
+            yield from _unknown("MISSING_FACT_PROVIDER", f"{place}: requires", fact, providers)
         for invalidated in capability.invalidates:
             yield from _unknown("UNKNOWN_FACT", f"{place}: invalidates", invalidated, providers)
     circle = _circle(_requirements(capabilities), set(providers_first(capabilities)))
@@ -70,7 +72,7 @@ def _ambiguous(capabilities: Iterable[CapabilityDefinition]) -> Iterator[Compile
     provided_by: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for capability in capabilities:
         for fact in capability.provides:
-            provided_by[fact.reference.key][capability.id] = None
+            provided_by[_key(fact)][capability.id] = None
     for key, ids in provided_by.items():
         if len(ids) > 1:
             yield CompileProblem(
@@ -80,12 +82,13 @@ def _ambiguous(capabilities: Iterable[CapabilityDefinition]) -> Iterator[Compile
             )
 
 
-def _unknown(code: str, place: str, fact: FactReference, providers: Mapping[str, str]) -> Iterator[CompileProblem]:
-    if fact.key not in providers:
+def _unknown(code: str, place: str, fact: AnyFact, providers: Mapping[str, str]) -> Iterator[CompileProblem]:
+    key = _key(fact)
+    if key not in providers:
         yield CompileProblem(
             code,
             place,
-            f"no capability provides {fact.key}{meant(fact.key, providers)}; declare it in the `provides` of one",
+            f"no capability provides {key}{meant(key, providers)}; declare it in the `provides` of one",
         )
 
 
@@ -97,7 +100,7 @@ def _requirements(capabilities: Iterable[CapabilityDefinition]) -> dict[str, set
         capability.id: {
             provider
             for fact in capability.requires
-            if (provider := providers.get(fact.reference.key)) is not None and provider != capability.id
+            if (provider := providers.get(_key(fact))) is not None and provider != capability.id
         }
         for capability in known
     }
@@ -117,3 +120,8 @@ def _circle(waits_for: Mapping[str, set[str]], ordered: set[str]) -> tuple[str, 
             first = circle.index(min(circle))
             return (*circle[first:], *circle[:first])
         path.append(following)
+
+
+def _key(fact: AnyFact) -> str:
+    """As `FactReference.key`, also for a version that is no version."""
+    return f"{fact.type}@{fact.version}"
