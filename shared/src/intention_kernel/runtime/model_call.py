@@ -71,7 +71,9 @@ class ModelCall:
         return document
 
     async def _result(self, request: ModelRequest) -> ModelResult:
-        task = asyncio.ensure_future(self.gateway.invoke(request))
+        if request.timeout_seconds <= 0:
+            raise _too_late()
+        task = asyncio.get_running_loop().create_task(self._asked(request))
         try:
             done, _ = await asyncio.wait({task}, timeout=request.timeout_seconds)
         except asyncio.CancelledError:
@@ -79,11 +81,19 @@ class ModelCall:
             raise
         if not done:
             await _leave(task)
-            raise ModelGatewayError("MODEL_TIMEOUT", "the turn's deadline leaves no time to wait on", retryable=True)
+            raise _too_late()
         return _outcome(task)
 
+    async def _asked(self, request: ModelRequest) -> ModelResult:
+        # A gateway of an application may raise before it awaits anything.
+        return await self.gateway.invoke(request)
 
-def _outcome(task: asyncio.Future[ModelResult]) -> ModelResult:
+
+def _too_late() -> ModelGatewayError:
+    return ModelGatewayError("MODEL_TIMEOUT", "the turn's deadline leaves no time to wait for it", retryable=True)
+
+
+def _outcome(task: asyncio.Task[ModelResult]) -> ModelResult:
     if task.cancelled():
         raise ModelGatewayError("UNEXPECTED_ERROR", "the gateway cancelled itself")
     error = task.exception()
@@ -95,7 +105,7 @@ def _outcome(task: asyncio.Future[ModelResult]) -> ModelResult:
     raise ModelGatewayError("UNEXPECTED_ERROR", what)
 
 
-async def _leave(task: asyncio.Future[ModelResult]) -> None:
+async def _leave(task: asyncio.Task[ModelResult]) -> None:
     """Cancel a gateway; one that goes on is left to itself, and what it raises is nobody's."""
     task.cancel()
     task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
