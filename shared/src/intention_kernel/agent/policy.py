@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from intention_kernel.contracts.agenda import AgendaItem
 from intention_kernel.contracts.facts import Facts
 from intention_kernel.contracts.intentions import IntentionRequest
-from intention_kernel.contracts.interactions import Interaction
+from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue
 
 
@@ -43,7 +43,10 @@ Verdict = Allow | Deny | Confirm | Clarify
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
-    """A step as it is about to be planned. `input` is validated; host context is the host's."""
+    """A step as it is about to be planned. `input` is validated; host context is the host's.
+
+    `answer` is what the user answered for this step, such as to the question of a Clarify.
+    """
 
     capability_id: str
     intention: IntentionRequest
@@ -53,6 +56,7 @@ class PolicyContext:
     interaction: Interaction | None
     host_context: Mapping[str, JsonValue]
     tenant_id: str | None
+    answer: InteractionAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,10 @@ class AgendaItem(StoredModel):
     completed_follow_up: bool = False
     optional_input: bool = False
 
+    def public(self) -> AgendaItem:
+        """The item as a model, a policy, a capability or an event may see it."""
+        return AgendaItem(**{name: getattr(self, name) for name in PUBLIC_MEMBERS})
+
 
 PUBLIC_MEMBERS = frozenset({"id", "intention", "status", "missing_facts", "dependencies"})
 """Of an agenda item, by attribute name; a model, a capability or an event may see these and no others."""

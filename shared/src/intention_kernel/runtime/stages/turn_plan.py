@@ -19,13 +19,14 @@ ReasonCode = Literal[
     "CONFIRMATION_DECLINED",
     "CONFIRMATION_EXPIRED",
     "CONFIRMATION_OUTDATED",
+    "QUESTION_EXPIRED",
+    "AGENDA_FULL",
     "INVALID_CAPABILITY_INPUT",
     "POLICY_DENIED",
     "POLICY_REQUIRES_CLARIFICATION",
     "MISSING_REQUIRED_FACTS",
     "CONFIRMATION_REQUIRED",
     "CONFIRMATION_ACCEPTED",
-    "WRITE_CONFLICT",
     "SETTLED",
     "READY",
 ]
@@ -46,6 +47,8 @@ class PlanStep:
 
     `input` is the validated input as JSON. `item_id` is the agenda item that the step resumes; `interaction` and `answer`
     are the question that was answered for it and the answer; `continuation` is what the capability left in the item.
+    `question` is what the step itself asks, where it does not run. `consumer_item_id` is the agenda item that waits for
+    this step, which the kernel started for it.
     """
 
     id: str
@@ -61,6 +64,13 @@ class PlanStep:
     interaction: Interaction | None = None
     answer: InteractionAnswer | None = None
     trigger: StepTrigger = "user"
+    question: Interaction | None = None
+    consumer_item_id: str | None = None
+
+    @property
+    def opens_item_id(self) -> str:
+        """The agenda item that holds the step's work while it is unfinished."""
+        return self.item_id or f"agenda:{self.id}"
 
     def frozen(self, capability_version: int) -> FrozenStep:
         """The step as an agenda item keeps it."""
@@ -78,12 +88,20 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """An unfinished item that gives way to a newer request of the same kind."""
+
+    item_id: str
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnPlan:
     """Steps in order, and what the turn asks and gives up.
 
     `interaction` is the question that the plan itself asks. `answered_interaction_id` is the active question, if it was
     answered in a way that takes it away. `cancelled_item_ids` are what the user gave up; `removed_item_ids` what ended
-    otherwise (declined, expired, outdated).
+    otherwise (declined, expired, outdated, denied, answered by another request); `replacements` what gives way to a step.
     """
 
     steps: tuple[PlanStep, ...]
@@ -92,3 +110,4 @@ class TurnPlan:
     answered_interaction_id: str | None = None
     cancelled_item_ids: tuple[str, ...] = ()
     removed_item_ids: tuple[str, ...] = ()
+    replacements: tuple[Replacement, ...] = ()
