@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from enum import Enum
+from typing import Any, Final, Literal, Protocol
 
 from intention_kernel.agent.context import EffectResult, Operation
 from intention_kernel.agent.effect import Call, Manual, Ports, Resolver
@@ -21,6 +22,17 @@ from intention_kernel.contracts.receipt import Summary
 
 EffectKind = Literal["none", "read", "write"]
 ConfirmationMode = Literal["none", "required", "capability"]
+
+
+class StepInput(Enum):
+    """The type of STEP_INPUT."""
+
+    STEP_INPUT = "step input"
+
+
+STEP_INPUT: Final = StepInput.STEP_INPUT
+"""`run_effect(payload=…)`: the effect is about the step's validated input."""
+
 StepTrigger = Literal["user", "dependency", "resume", "reconciliation"]
 
 
@@ -150,7 +162,9 @@ class CapabilityExecutionContext(Protocol):
         """The step's next id of that kind: the same on every attempt."""
         ...
 
-    async def run_effect(self, key: str, operation: Operation, *, payload: JsonValue = ...) -> EffectResult:
+    async def run_effect(
+        self, key: str, operation: Operation, *, payload: JsonValue | StepInput = STEP_INPUT
+    ) -> EffectResult:
         """The value of the effect `<capability id>:<key>`, calling `operation` at most once for it in the whole thread.
 
         `payload` is what the effect is about, by default the step's validated input. The key is the id of the business
