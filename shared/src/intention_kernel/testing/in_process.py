@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, cast
 
 from intention_kernel.agent.compiled import CompiledAgent, RunTurnInput, RunTurnResult
-from intention_kernel.clock import Clock, ManualClock
+from intention_kernel.clock import ManualClock
 from intention_kernel.contracts.checkpoint import Checkpoint, decode_checkpoint
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.contracts.turn_request import decode_turn_request
