@@ -7,6 +7,7 @@ functions are replaced in each database that a test gets.
 from __future__ import annotations
 
 import atexit
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -22,7 +23,6 @@ from typing import Any
 import asyncpg
 from intention_kernel.servers.addresses import Servers
 
-import tests.support.servers as test_servers
 from tests.stress.mutation import Edit, Mutation
 from tests.stress.mutation_table import MUTATIONS
 
@@ -104,10 +104,12 @@ def _install(mutation: Mutation) -> None:
         .replace("create trigger", "create or replace trigger")
         for path in paths(mutation, ".sql")
     ]
+    # Only now: it imports modules of ours, which may be changed ones.
+    test_servers: Any = importlib.import_module("tests.support.servers")
     create_database = test_servers.create_database
 
     async def create_mutated(servers: Servers, name: str, *, template: str = "template0") -> str:
-        url = await create_database(servers, name, template=template)
+        url: str = await create_database(servers, name, template=template)
         connection = await asyncpg.connect(url)
         try:
             for function in functions:

@@ -23,13 +23,13 @@ _FAILED = re.compile(r"^FAILED ", re.MULTILINE)
 _DOCUMENT = ROOT / "docs" / "mutations.md"
 _HEADER = """# Mutations
 
-Which test fails when a rule of the protocol is switched off. `python -m tests.stress.mutations` replaces the text in a
-copy (a scratch database, a module in the test process), runs the named tests and expects each of them to fail; a test of `make test`
-checks that every replacement still applies. Stress scenarios are run with the seeds of a test run; what they find is the
-first broken promise, in brackets.
+Which test fails when a rule of the protocol (`R…`) or another of the [invariants](invariants.md) (`I-…`) is switched off.
+`python -m tests.stress.mutations` replaces the text in a copy (a scratch database, a module in the test process and in those
+that it starts), runs the named tests and expects each of them to fail; a test of `make test` checks that every replacement
+still applies. Stress scenarios are run with the seeds of a test run; what they find is the first broken promise, in brackets.
 
-Not here: R21, R38 and R39, which no statement of the boundary carries, and what only a person can break. Three mutations
-(R16 unfenced, R23, R32) are told by a contract test alone: hundreds of random schedules do not reach them.
+Not here: R38 and R39, which no statement of the boundary carries, and what only a person can break. Three of the protocol's
+mutations (R16 unfenced, R23, R32) are told by a contract test alone: hundreds of random schedules do not reach them.
 
 | rule | switched off | the test that fails |
 |---|---|---|

@@ -161,7 +161,7 @@ _TURNS: tuple[Mutation, ...] = (
                 "            if not done:\n                raise DeadlineError(",
             ),
         ),
-        (f"{_PROGRAMS}::TestTurns::test_a_program_that_ignores_its_cancellation_cannot_commit",),
+        (f"{_PROGRAMS}::TestTurns::test_a_turn_beyond_its_deadline_fails_its_attempt",),
     ),
 )
 
@@ -217,7 +217,10 @@ _ORDER: tuple[Mutation, ...] = (
                 "        while self._delivered and self._delivered[0].finished:\n",
             ),
         ),
-        ("tests/unit/test_offsets.py::test_the_committable_offset_is_the_end_of_the_finished_prefix",),
+        (
+            "tests/unit/test_offsets.py::test_the_committable_offset_is_the_end_of_the_finished_prefix",
+            f"{_CONSUMER}::test_offsets_are_a_finished_prefix_wherever_the_process_dies",
+        ),
     ),
     Mutation(
         "given-up-stays",
@@ -290,7 +293,10 @@ _ORDER: tuple[Mutation, ...] = (
         "I-17",
         "a record whose key is not its thread is a request",
         (Edit(_REQUEST, "    if key != request.thread_id.encode():", "    if False:"),),
-        (f"{_REQUESTS}::test_what_is_no_request_is_refused_with_a_stable_reason",),
+        (
+            f"{_REQUESTS}::test_what_is_no_request_is_refused_with_a_stable_reason",
+            f"{_BAD_INPUT}::test_a_bad_record_is_kept_and_told_with_its_reason[no key]",
+        ),
     ),
     Mutation(
         "anybody-may-ask",
