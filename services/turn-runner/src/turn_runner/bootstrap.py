@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from intention_kernel.agent.agent import Agent
+from intention_kernel.agent.compiled import AnyAgent
+from intention_kernel.agent.effect import Ports
 from intention_kernel.application.definition import Application
 from intention_kernel.application.loading import load_application, open_ports
-from intention_kernel.clock import SystemClock
+from intention_kernel.clock import Clock, SystemClock
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.durability.durability import Durability, TurnLimits
 from intention_kernel.durability.process import ProcessIdentity
@@ -16,10 +19,14 @@ from intention_kernel.errors import ConfigurationError
 from intention_kernel.ids import random_id
 from intention_kernel.kafka.topics import partition_counts
 from intention_kernel.kafka.traces import KafkaTraces
+from intention_kernel.ports.turn_body import TurnBody
+from intention_kernel.postgres.reading import open_reading
 from intention_kernel.postgres.store import PostgresStore
+from intention_kernel.runtime.agent_body import AgentBody
 from intention_kernel.runtime.events import Observers
 from intention_kernel.runtime.program_body import ProgramBody
 
+from turn_runner.compatibility import stranded_by
 from turn_runner.consumer import KeyOrderedConsumer
 from turn_runner.handler import TurnHandler
 from turn_runner.limits import ConsumerLimits
@@ -60,7 +67,7 @@ async def wired_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
         limits = TurnLimits(settings.lease_seconds, settings.turn_attempts)
         durability = Durability(store, clock, limits, process)
         bodies = {
-            agent.id: ProgramBody(agent, agent.fingerprint, ports, observers, clock, settings.turn_timeout_seconds)
+            agent.id: _body(agent, application, ports, observers, clock, settings.turn_timeout_seconds)
             for agent in application.agents
         }
         handler = TurnHandler(durability, store, bodies, observers, clock, settings.held_seconds)
@@ -115,3 +122,23 @@ async def _check_partitions(settings: RunnerSettings, store: PostgresStore) -> N
 def described(application: Application) -> str:
     """The application's agents and fingerprints, for `check`."""
     return "\n".join(f"agent {agent.id} fingerprint {agent.fingerprint}" for agent in application.agents)
+
+
+async def stranded(settings: RunnerSettings) -> tuple[str, ...]:
+    """What of the database this build could not go on with, for `check`: `compatibility.stranded_by`.
+
+    Raises ConfigurationError and InfrastructureError.
+    """
+    application = load_application(settings.application)
+    async with open_reading(settings.database_url) as reading:
+        return stranded_by(application.agents, await reading.threads_of_builds(), await reading.open_effects())
+
+
+def _body(
+    agent: AnyAgent, application: Application, ports: Ports, observers: Observers, clock: Clock, timeout_seconds: float
+) -> TurnBody:
+    if isinstance(agent, Agent):
+        return ProgramBody(agent, agent.fingerprint, ports, observers, clock, timeout_seconds)
+    if application.gateway is None:
+        raise ConfigurationError(f"agent {agent.id!r} asks models, and the application has no gateway")
+    return AgentBody(agent, application.gateway, ports, observers, clock, timeout_seconds)

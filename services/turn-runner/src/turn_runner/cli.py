@@ -15,9 +15,11 @@ from intention_kernel.settings import help_text, load
 from intention_kernel.telemetry import configure_logging
 from prometheus_client import REGISTRY
 
-from turn_runner.bootstrap import Runner, described, started_runner, wired_runner
+from turn_runner.bootstrap import Runner, described, started_runner, stranded, wired_runner
 from turn_runner.metrics import RunnerMetrics
 from turn_runner.settings import RunnerSettings
+
+EXIT_UNWELL = 10
 
 
 @click.group(epilog="\b\n" + help_text(RunnerSettings))
@@ -35,8 +37,13 @@ def run() -> None:
 
 @main.command()
 def check() -> None:
-    """Say whether this build can run: settings, application, database, schema, topic."""
-    sys.exit(run_async(_check))
+    """Say whether this build can run: settings, application, database, schema, topic, and stored threads.
+
+    Exit code 10 where a deploy of it would strand threads or leave receipts that nobody could settle.
+    """
+    problems: list[str] = []
+    code = run_async(lambda: _check(problems))
+    sys.exit(EXIT_UNWELL if problems else code)
 
 
 async def _run() -> None:
@@ -59,11 +66,15 @@ async def _run() -> None:
         await runner.durability.abandoned.drain(1.0)
 
 
-async def _check() -> None:
+async def _check(problems: list[str]) -> None:
     settings = load(RunnerSettings)
     async with wired_runner(settings):
         click.echo(described(load_application(settings.application)))
-        click.echo("ok: settings, application, database, schema and topic fit")
+        problems += await stranded(settings)
+        for problem in problems:
+            click.echo(f"problem: {problem}")
+        fit = "settings, application, database, schema and topic fit"
+        click.echo(fit if problems else f"ok: {fit}, and so does every thread")
 
 
 def _live(runner: Runner) -> str | None:
