@@ -64,9 +64,9 @@ def _answer_issues(frame: Frame, batch: IntentionBatch) -> Iterator[Issue]:
             f"{ANSWER}/value",
             "only true or false answers a confirmation; leave the answer out if the message is neither a clear yes nor a no",
         )
-    elif not frame.clicked and frame.choice is not None and frame.choice.by_value(answer.value) is None:
+    elif not frame.clicked and frame.choice is not None and not frame.choice.of_value(answer.value):
         shown = ", ".join(frame.choice.shown_ids)
-        yield Issue("UNKNOWN_CHOICE_OPTION", f"{ANSWER}/value", f"is not the id of exactly one current option: {shown}")
+        yield Issue("UNKNOWN_CHOICE_OPTION", f"{ANSWER}/value", f"is not the id of a current option: {shown}")
     else:
         yield from _operation_issues(frame, batch, answer)
 

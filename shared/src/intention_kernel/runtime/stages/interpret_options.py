@@ -63,5 +63,9 @@ class Options:
 
     def by_value(self, value: JsonValue) -> InteractionOption | None:
         """The one option whose value equals this."""
-        found = [option for option in self.all if same_json(option.value, value)]
+        found = self.of_value(value)
         return found[0] if len(found) == 1 else None
+
+    def of_value(self, value: JsonValue) -> tuple[InteractionOption, ...]:
+        """Every option whose value equals this."""
+        return tuple(option for option in self.all if same_json(option.value, value))
