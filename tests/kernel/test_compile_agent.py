@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 from intention_kernel.agent import (
@@ -22,7 +24,9 @@ from intention_kernel.agent import (
     TurnResult,
     Verdict,
     compile_agent,
+    prompts,
 )
+from intention_kernel.agent.prompts import catalogue
 from intention_kernel.agent.prompts.catalogue import PROMPTS
 from intention_kernel.application import Application
 from intention_kernel.contracts.checkpoint import Checkpoint
@@ -169,8 +173,17 @@ def test_every_task_may_have_a_model_and_every_prompt_other_words() -> None:
     assert made.fingerprint == compile_agent(DEFINITION).fingerprint
 
 
-def test_the_ids_of_prompts_are_their_own() -> None:
-    assert all(prompt.id == prompt_id and prompt.text.strip() for prompt_id, prompt in PROMPTS.items())
+def test_the_catalogue_has_every_prompt_that_a_module_defines_under_an_id_of_its_own() -> None:
+    modules = [import_module(found.name) for found in iter_modules(prompts.__path__, f"{prompts.__name__}.")]
+    defined = [prompt for module in modules if module is not catalogue for prompt in getattr(module, "PROMPTS", ())]
+    assert {prompt.id: prompt for prompt in defined} == dict(PROMPTS)
+    assert len(defined) == len(PROMPTS)
+    assert all(prompt.text.strip() for prompt in defined)
+
+
+def test_an_unknown_prompt_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(AgentCompilationError, match=r"did you mean kernel\.turn\.interpret\?"):
+        compile_agent(replace(DEFINITION, prompts={"kernel.turn.interpreet": "Be kind."}))
 
 
 def test_policies_and_guidance_at_their_bounds_are_accepted() -> None:
