@@ -58,7 +58,7 @@ class FactRecord(FactCandidate):
     produced_by: Producer
     evidence: tuple[EvidenceRecord, ...] = ()
     model_visibility: ModelVisibility = "full"
-    model_redactions: tuple[str, ...] = ()
+    model_redactions: tuple[Text, ...] = ()
 
 
 Facts = Mapping[str, FactRecord]
