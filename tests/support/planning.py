@@ -165,6 +165,10 @@ class Talk:
     def later(self, seconds: float) -> None:
         self.at += timedelta(seconds=seconds)
 
+    def show(self, capability_id: str) -> None:
+        """Make the question of that capability's item the open one."""
+        self.state = replace(self.state, interaction=self.item(capability_id).interaction)
+
     def item(self, capability_id: str) -> AgendaItem:
         """The only agenda item of that capability."""
         (found,) = (item for item in self.state.agenda if item.capability_id == capability_id)
