@@ -6,19 +6,27 @@ from typing import cast
 
 import pytest
 from intention_kernel.agent.capability import FactDeclaration
-from intention_kernel.agent.results import Artifact, CanonicalResponse, CapabilityIssue, Completed, ResponseClaim
+from intention_kernel.agent.results import (
+    Artifact,
+    CanonicalResponse,
+    CapabilityIssue,
+    Completed,
+    Failed,
+    ResponseClaim,
+)
 from intention_kernel.contracts.agenda import AgendaItem
 from intention_kernel.contracts.facts import EvidenceRecord, FactCandidate, FactRecord, ModelVisibility, Producer
 from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.interactions import InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue, dumps
+from intention_kernel.runtime.stages.blocked import settled_text
 from intention_kernel.runtime.stages.brief import build_brief
 from intention_kernel.runtime.stages.composition import Composition
 from intention_kernel.runtime.stages.outcomes import StepIssue
 from intention_kernel.runtime.stages.turn_outcome import TurnOutcome
 
 from tests.support.kernel import agent, capability
-from tests.support.turn_outcomes import blocked, done, ended, question, step, turn
+from tests.support.turn_outcomes import blocked, done, ended, question, settled, step, turn
 
 
 def document(outcome: TurnOutcome) -> dict[str, JsonValue]:
@@ -209,3 +217,23 @@ def test_the_history_that_models_read_has_no_protected_text() -> None:
     answer = Composition("Pay: https://pay/secret", "canonical", grounded=True, interaction=shown)
     assert answer.model_text == "Pay: [redacted]"
     assert "protectedCanonicalMessage" not in cast("dict[str, JsonValue]", answer.response(blocked=False).interaction)
+
+
+def test_evidence_that_a_hidden_fact_shares_is_not_shown_with_another_fact_either() -> None:
+    shared = fact("full", "room", 7).model_copy(
+        update={
+            "evidence_ids": ("e-guest",),
+            "evidence": (EvidenceRecord(id="e-guest", source="external", content="Jane Doe has room 7"),),
+        }
+    )
+    outcome = turn(done("a"), facts={"guest@1": fact("hidden"), "room@1": shared})
+    assert "Jane Doe" not in text_of(outcome)
+    assert [entry["evidenceIds"] for entry in cast("list[dict[str, JsonValue]]", document(outcome)["facts"])] == [[]]
+
+
+def test_a_continuation_whose_step_fails_has_to_tell_the_outcome_of_the_effect_too() -> None:
+    """Protocol R30."""
+    issue = CapabilityIssue("EFFECT_NOT_APPLIED", "No stock.")
+    outcome = turn(ended("a", Failed(issue)), issues=(StepIssue("a", issue),), settlement=settled("failed"))
+    required = cast("list[dict[str, JsonValue]]", document(outcome)["requiredResponses"])
+    assert [copy["message"] for copy in required] == [settled_text("the booking", "r-1", "failed")]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import pytest
+from intention_kernel.agent.prompts.response import PROMPTS
 from intention_kernel.agent.results import CapabilityIssue, NeedsInput
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import (
@@ -161,6 +162,8 @@ async def test_models_are_asked_as_often_as_a_turn_needs_and_no_more(
     assert models.tasks == asked
     assert (answer.source, answer.failure_code, answer.grounded) == (source, code, code is None)
     assert not any(models.answers.values())
+    assert {ask.prompt_id for ask in models.asked} <= {prompt.id for prompt in PROMPTS}
+    assert all(ask.capabilities == () for ask in models.asked)
 
 
 async def test_a_models_answer_has_its_parts_as_text_and_its_cited_parts_as_claims() -> None:
