@@ -21,7 +21,7 @@ from intention_kernel.runtime.stages.outcomes import BlockedResult
 from intention_kernel.runtime.stages.settled import blocked_items, plan_settled
 
 from tests.support.kernel import agent, capability, write
-from tests.support.planning import DONE, Result, Talk, declared, fact, published, question, required, wants
+from tests.support.planning import DONE, Result, Script, Talk, declared, fact, published, question, required, wants
 
 UNKNOWN = BlockedResult((BlockedReceipt(effect_key="hotel.book:1", receipt_id="r1", title="the booking"),))
 
@@ -37,13 +37,13 @@ def talk() -> Talk:
     )
 
 
-def asks(asked: Interaction, then: Result = DONE) -> object:
+def asks(asked: Interaction, then: Result = DONE) -> Script:
     """Asks, and is content with any answer."""
     return lambda step: then if step.answer is not None else NeedsInput(asked, {"so": "far"})
 
 
-def follow_up(**members: object) -> Completed:
-    return replace(DONE, interaction=question("more", **members), continuation={"seen": 1})
+def follow_up(mode: str = "required") -> Completed:
+    return replace(DONE, interaction=question("more", mode=mode), continuation={"seen": 1})
 
 
 @pytest.mark.parametrize(

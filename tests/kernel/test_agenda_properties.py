@@ -45,16 +45,12 @@ seconds = st.none() | st.just(60.0)
 
 @st.composite
 def questions(draw: st.DrawFn, kind: str | None = None) -> Interaction:
-    made = question(draw(st.sampled_from(["q1", "q2"])), kind or draw(st.sampled_from(["input", "choice"])))
-    made = made.model_copy(update={"mode": draw(modes), "expires_seconds": draw(seconds)})
-    options = [{"id": "go", "label": "Go", "value": "go", "target_capability_id": draw(st.sampled_from(IDS))}]
-    return (
-        question(
-            **made.model_dump(exclude_unset=True, exclude={"id"}) | {"interaction_id": made.id, "options": options}
-        )
-        if made.kind == "choice"
-        else made
-    )
+    kind = kind or draw(st.sampled_from(["input", "choice"]))
+    members: dict[str, object] = {"mode": draw(modes), "expires_seconds": draw(seconds)}
+    if kind == "choice":
+        target = draw(st.sampled_from(IDS))
+        members["options"] = [{"id": "go", "label": "Go", "value": "go", "target_capability_id": target}]
+    return question(draw(st.sampled_from(["q1", "q2"])), kind, **members)
 
 
 @st.composite

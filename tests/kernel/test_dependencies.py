@@ -57,7 +57,7 @@ def test_a_missing_fact_is_asked_for_and_the_step_goes_on_by_itself_once_it_is_t
     turn = thread.say(wants("guest.find"))
     assert turn.codes == [("guest.find", "READY"), ("stay.find", "READY")]
     assert (turn.ran[1].input, turn.ran[1].trigger) == ({"note": "Rome"}, "resume")
-    assert (thread.state.agenda, thread.state.interaction) == ((), None)
+    assert thread.is_idle
 
 
 def test_a_provider_that_waits_for_a_confirmation_has_promised_nothing() -> None:

@@ -179,6 +179,11 @@ class Talk:
         return [(item.capability_id, item.status) for item in self.state.agenda]
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing is unfinished and nothing is asked."""
+        return not self.state.agenda and self.state.interaction is None
+
+    @property
     def asked(self) -> str | None:
         """Who owns the open question, None where there is none."""
         return self.state.interaction.capability_id if self.state.interaction is not None else None
