@@ -148,7 +148,7 @@ async def _draft(
 ) -> Draft:
     blocked_on = [receipt.receipt_id for receipt in end.blocked]
     response = end.composition.response(blocked=bool(end.blocked))
-    after = _remember(opened, scope, turn_input, before, end, response.message)
+    after = _remember(opened, scope, turn_input, before, end)
     await chain.emit("state.committed", {"revision": opened.begun.revision + 1}, "audit")
     status: TurnStatus = "blocked" if end.blocked else "completed"
     stored = stored_result(opened, status, response, blocked_on, end.published_types)
@@ -156,14 +156,13 @@ async def _draft(
     return await draft_of(stored, after, waits_for, chain.recorder, chain.last_id)
 
 
-def _remember(
-    opened: Opened, scope: TurnScope, turn_input: TurnInput, before: Checkpoint, end: TurnEnd, reply: str
-) -> Checkpoint:
+def _remember(opened: Opened, scope: TurnScope, turn_input: TurnInput, before: Checkpoint, end: TurnEnd) -> Checkpoint:
     if len(end.state.facts) > MAX_FACTS:
         raise TurnLimitError(f"the thread would have {len(end.state.facts)} facts, the most is {MAX_FACTS}")
     mark = mark_of(opened, scope)
     after = with_state(before, replace(end.state, messages=before.messages))
     if opened.continuation is None:
         after = with_message(after, mark, "user", turn_input.text)
-    after = with_message(after, mark, "assistant", reply)
+    reply, for_models = end.composition.message, end.composition.model_text
+    after = with_message(after, mark, "assistant", reply, model_text=for_models if for_models != reply else None)
     return with_receipts(after, mark, (receipt_record(receipt) for receipt in scope.receipts.values()))
