@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from hypothesis import strategies as st
 from intention_kernel.contracts.checkpoint import Checkpoint
 from intention_kernel.contracts.json_codec import JsonValue
@@ -24,7 +26,12 @@ numbers: tuple[JsonValue, ...] = (None, True, 0, -0.0, 1.0, 2**70, 1e300)
 
 def json_of(text: st.SearchStrategy[str]) -> st.SearchStrategy[JsonValue]:
     """Some JSON whose strings are of that kind."""
-    return text | text.map(lambda words: {"b": [words, *numbers], "a": {"x": words}}) | st.sampled_from(numbers)
+
+    def document(words: str) -> JsonValue:
+        return {"b": [words, *numbers], "a": {"x": words}}
+
+    plain: st.SearchStrategy[JsonValue] = st.sampled_from(numbers)
+    return st.one_of(text, text.map(document), plain)
 
 
 public_json, private_json = json_of(public_text), json_of(private_text)
@@ -72,7 +79,7 @@ questions = record(
     capabilityId=capability_ids,
     mode=st.just("optional"),
     requestedFacts=st.just(["guest"]),
-    options=st.lists(options, max_size=3, unique_by=lambda option: str(option["id"])),
+    options=st.lists(options, max_size=3, unique_by=lambda option: str(cast("Doc", option)["id"])),
     payload=public_json,
     protectedCanonicalMessage=st.just(PROTECTED),
     expiresSeconds=st.sampled_from([60, 60.5]),

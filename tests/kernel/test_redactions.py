@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.runtime.stages.redactions import REDACTED, Redactions
 
 ALPHABET = st.text("ab[]redact", max_size=12)
@@ -27,7 +28,7 @@ def test_a_text_loses_what_was_named(strings: tuple[str, ...], text: str, shown:
 
 
 def test_every_string_of_a_value_is_redacted_and_names_and_numbers_stay() -> None:
-    value = {"guest": ["Anna Smith", 12345], "Anna": {"x": "call Anna"}, "n": None, "b": True}
+    value: JsonValue = {"guest": ["Anna Smith", 12345], "Anna": {"x": "call Anna"}, "n": None, "b": True}
     redacted = Redactions.of(["Anna", "12345"]).value(value)
     assert redacted == {"guest": [f"{REDACTED} Smith", 12345], "Anna": {"x": f"call {REDACTED}"}, "n": None, "b": True}
 

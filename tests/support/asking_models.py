@@ -12,7 +12,7 @@ from intention_kernel.clock import Clock, ManualClock
 from intention_kernel.contracts.digest import digest
 from intention_kernel.contracts.event import KernelEvent
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
-from intention_kernel.ports.model_gateway import ModelRequest, ModelResult, ModelUsage
+from intention_kernel.ports.model_gateway import ModelGateway, ModelRequest, ModelResult, ModelUsage
 from intention_kernel.ports.turn_body import TurnAttempt, UncertainStep
 from intention_kernel.runtime.event_chain import EventChain
 from intention_kernel.runtime.events import EventIdentity, EventRecorder, Observers
@@ -91,14 +91,23 @@ class _NoTraces:
         return
 
 
-def turn_models(
-    gateway: Gateway, snapshot: ContextSnapshot, *, clock: Clock | None = None, journal: Journal | None = None
-) -> tuple[TurnModels, Sink]:
-    """The models of one attempt, and the sink of its events. The chain begins behind a `turn.started`."""
-    clock, sink = clock or ManualClock(AT), Sink()
+def new_chain(sink: Sink, clock: Clock) -> EventChain:
+    """The first chain of an attempt, before any event."""
     identity = EventIdentity("thread", "turn", "agent", "correlation")
-    recorder = EventRecorder(identity, 1, Observers(_NoTraces(), (sink,)), clock)
-    end = clock.monotonic_seconds() + TURN_SECONDS
-    attempt = TurnAttempt("thread", "turn", "agent", None, 1, 1, b"{}", 0, 30.0, end)
+    return EventChain(EventRecorder(identity, 1, Observers(_NoTraces(), (sink,)), clock))
+
+
+def turn_models(
+    gateway: ModelGateway,
+    snapshot: ContextSnapshot,
+    *,
+    clock: Clock | None = None,
+    journal: Journal | None = None,
+    seconds: float = TURN_SECONDS,
+    chain: EventChain | None = None,
+) -> tuple[TurnModels, Sink]:
+    """The models of one attempt that has so many seconds, and the sink of its events where no chain is given."""
+    clock, sink = clock or ManualClock(AT), Sink()
+    attempt = TurnAttempt("thread", "turn", "agent", None, 1, 1, b"{}", 0, 30.0, clock.monotonic_seconds() + seconds)
     scope = JournalScope(attempt, journal or Journal())
-    return TurnModels(gateway, scope, EventChain(recorder), clock, snapshot), sink
+    return TurnModels(gateway, scope, chain or new_chain(sink, clock), clock, snapshot), sink
