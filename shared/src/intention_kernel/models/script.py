@@ -48,7 +48,9 @@ class ScriptLine:
         Without an input it is an empty object. It may be a function of the context that models see: what that returns is
         proposed as it is, null too.
         """
-        self._line.proposals.append(Proposal(capability_id, {} if input is None else input, objective, tuple(references)))
+        self._line.proposals.append(
+            Proposal(capability_id, {} if input is None else input, objective, tuple(references))
+        )
         return self
 
     def answers(self, value: JsonValue) -> ScriptLine:

@@ -13,12 +13,18 @@ NOTHING_TO_TELL = "All right."
 
 
 def composition(line: Line, reading: Reading) -> JsonValue:
-    """The parts of an answer: each required text once, the words, and the required question at the end."""
+    """The parts of an answer: each required text once, the words, and the required question at the end.
+
+    Where the line has no words and the brief has some for everything, those are the answer.
+    """
     brief = reading.brief
-    parts = [_cited(said, brief) for said in line.said] or _of_the_brief(brief)
-    for copy in objects(brief.get("requiredResponses")):
-        if str(copy["message"]) not in _text(parts):
-            parts.insert(0, _of_copy(copy))
+    canonical = brief.get("canonicalFallback")
+    if not line.said and isinstance(canonical, dict):
+        return {"parts": [cast("JsonValue", _of_copy(canonical))]}
+    words = [_cited(said, brief) for said in line.said]
+    required = [copy for copy in objects(brief.get("requiredResponses")) if str(copy["message"]) not in _text(words)]
+    parts = [_of_copy(copy) for copy in required]
+    parts += words or [part for part in _of_the_brief(brief) if str(part["text"]) not in _text(parts)]
     question = brief.get("requiredQuestion")
     if isinstance(question, str) and question not in _text(parts):
         parts.append({"text": question, "evidenceIds": []})
@@ -42,10 +48,7 @@ def grounding_review(reading: Reading) -> JsonValue:
 
 
 def _of_the_brief(brief: Document) -> list[Document]:
-    """Canonical words where the brief has them, else a sentence for what was completed and one for each issue."""
-    canonical = brief.get("canonicalFallback")
-    if isinstance(canonical, dict):
-        return [_of_copy(canonical)]
+    """A sentence for each completed step, and the words of each issue."""
     parts: list[Document] = [
         {"text": f"Done: {done['objective']}.", "evidenceIds": done["evidenceIds"]}
         for done in objects(brief.get("completed"))
@@ -53,7 +56,8 @@ def _of_the_brief(brief: Document) -> list[Document]:
     parts += [
         {"text": issue["message"], "evidenceIds": [issue["evidenceId"]]} for issue in objects(brief.get("issues"))
     ]
-    return parts or [{"text": NOTHING_TO_TELL, "evidenceIds": []}]
+    silent = not parts and not brief.get("requiredResponses")
+    return [{"text": NOTHING_TO_TELL, "evidenceIds": []}] if silent else parts
 
 
 def _of_copy(copy: Document) -> Document:

@@ -15,19 +15,23 @@ Document = dict[str, JsonValue]
 class Reading:
     """`input` is the request's; `context` the turn's, which some tasks get under a name; `brief` that of a response task.
 
+    `members` are those that an answer may have, where its form is an object's.
+
     `text` is None where nobody has said anything, in the turn that follows a settlement.
     """
 
     input: Document
     context: Document
     brief: Document
+    members: frozenset[str]
 
     @classmethod
     def of(cls, request: ModelRequest) -> Reading:
         """The parts of the request's input."""
         given = _object(request.input)
         brief = (_object(given.get("brief")) or given) if request.task.startswith("response.") else {}
-        return cls(given, _object(given.get("context")) or given, brief)
+        members = frozenset(_object(request.output_schema.get("properties")))
+        return cls(given, _object(given.get("context")) or given, brief, members)
 
     @property
     def text(self) -> str | None:

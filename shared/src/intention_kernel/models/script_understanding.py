@@ -39,7 +39,7 @@ def batch(line: Line, reading: Reading) -> JsonValue:
     }
     if line.answers:
         document["answerToInteraction"] = _answer(line.answers[-1], reading)
-    if line.cancelled:
+    if line.cancelled or "lifecycleActions" in reading.members:
         document["lifecycleActions"] = [_cancelled(name, reading) for name in line.cancelled]
     return document
 
