@@ -31,10 +31,11 @@ class Reply:
 
 @dataclass(slots=True)
 class WireServer:
-    """`replies` are used up one by one; the last one stays. `bodies` and `keys` are what arrived."""
+    """`replies` are used up one by one; the last one stays, unless `reply_to` decides. `bodies` and `keys` are what arrived."""
 
     url: str = ""
     replies: list[Reply] = field(default_factory=lambda: [Reply()])
+    reply_to: Callable[[dict[str, Any]], Reply] | None = None
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
@@ -45,7 +46,7 @@ class WireServer:
         self.bodies.append(body)
         self.keys.append(_key(request))
         self.arrived.set()
-        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        reply = self._next_reply(body)
         shape = _shape(request.url.path)
         match reply.kind:
             case "slow":
@@ -58,6 +59,11 @@ class WireServer:
             case kind if kind.isdigit():
                 return _error(int(kind), reply, f"{ECHO}{_key(request)} {json.dumps(body)}", shape)
         return JSONResponse(SHAPES[shape](reply, body))
+
+    def _next_reply(self, body: dict[str, Any]) -> Reply:
+        if self.reply_to is not None:
+            return self.reply_to(body)
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 def _key(request: Request) -> str:
