@@ -238,6 +238,14 @@ async def test_an_example_alone_decides_nothing_and_is_reviewed(text: str) -> No
     assert answer_of(interpretation) == "none"
 
 
+async def test_an_example_that_is_its_own_options_position_competes_with_nothing() -> None:
+    first = CHOICE.options[0].model_copy(update={"reference_examples": ("1",)})
+    choice = CHOICE.model_copy(update={"options": (first, CHOICE.options[1])})
+    script = Script(first=batch(answer=BLUE), reviews=[chosen("room-blue")])
+    interpretation = await script.run(Scene("1", choice, (waiting(choice),)), shortlist(FIND))
+    assert answer_of(interpretation) == {"room": "blue"}
+
+
 async def test_a_click_is_what_it_says_even_where_its_text_competes() -> None:
     interpretation = await Script(first=batch()).run(CHOOSING.clicks("room-red", text="2"), shortlist(FIND))
     assert answer_of(interpretation) == {"room": "red"}

@@ -94,6 +94,8 @@ REFUSED = [
     Row("the doubted choice again", CHOOSING, shortlist(FIND), batch(answer=BLUE), batch(answer=BLUE),
         (NO_CHOICE, NO_CHOICE)),
     Row("a mismatch that is dropped", CHOOSING, shortlist(FIND), batch(answer=BLUE), batch(), (chosen("room-red"),)),
+    Row("a mismatch that is dropped while other work stays", CHOOSING, shortlist(FIND, PAY),
+        batch(pays(), answer=BLUE), batch(pays()), (chosen("room-red"),)),
     Row("a mismatch again", CHOOSING, shortlist(FIND), batch(answer=BLUE), batch(answer=BLUE),
         (chosen("room-red"), chosen("room-red"))),
     Row("a yes that becomes a no while extras go", CONFIRMING, shortlist(BOOK, FIND), batch(finds(), answer=YES),
