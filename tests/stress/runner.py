@@ -18,7 +18,7 @@ from intention_kernel.ports.turn_body import Delivery
 from intention_kernel.ports.turn_store import Origin
 from intention_kernel.runtime.events import Observers
 from intention_kernel.runtime.program_body import ProgramBody
-from intention_kernel.testing.conversation import KeptTraces
+from intention_kernel.testing.collecting import KeptTraces
 
 from tests.stress.faulty_store import FaultyStore
 from tests.stress.gates import Gates

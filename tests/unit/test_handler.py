@@ -23,7 +23,7 @@ from intention_kernel.kafka.record import Record
 from intention_kernel.ports.rejections import Rejection
 from intention_kernel.ports.turn_body import Delivery, TurnBody
 from intention_kernel.runtime.events import Observers, Redact
-from intention_kernel.testing.conversation import KeptTraces
+from intention_kernel.testing.collecting import KeptTraces
 from turn_runner.handler import TurnHandler
 from turn_runner.outcomes import Again, Done, RunAlone
 

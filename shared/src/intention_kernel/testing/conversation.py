@@ -19,20 +19,9 @@ from intention_kernel.ports.turn_store import Begin, Begun, Origin
 from intention_kernel.runtime.events import EventSink, Observers
 from intention_kernel.runtime.program_body import ProgramBody
 from intention_kernel.testing.boundary_harness import BoundaryHarness
+from intention_kernel.testing.collecting import KeptTraces
 
 REQUESTED_AT_MS = 1_767_225_600_000
-
-
-@dataclass(slots=True)
-class KeptTraces:
-    """The Traces port that keeps what it is given."""
-
-    published: list[dict[str, JsonValue]] = field(default_factory=list)
-
-    def publish(self, thread_id: str, headers: tuple[tuple[str, bytes], ...], value: bytes) -> None:
-        document = loads(value)
-        assert isinstance(document, dict)
-        self.published.append(document)
 
 
 @dataclass(slots=True)

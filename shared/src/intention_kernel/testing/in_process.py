@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, cast
 
@@ -13,6 +12,7 @@ from intention_kernel.agent.compiled import CompiledAgent, RunTurnInput, RunTurn
 from intention_kernel.clock import ManualClock
 from intention_kernel.contracts.checkpoint import Checkpoint, decode_checkpoint
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
+from intention_kernel.contracts.receipt import Receipt
 from intention_kernel.contracts.turn_request import decode_turn_request
 from intention_kernel.durability.durability import Durability, TurnLimits
 from intention_kernel.durability.outcome import (
@@ -27,32 +27,31 @@ from intention_kernel.durability.outcome import (
 from intention_kernel.durability.process import ProcessIdentity
 from intention_kernel.errors import TurnNotCommittedError
 from intention_kernel.ids import random_id
+from intention_kernel.memory.rows import ReceiptRow
 from intention_kernel.memory.store import MemoryStore
 from intention_kernel.ports.model_gateway import ModelGateway
-from intention_kernel.ports.turn_body import Delivery, Draft, Failure, Opened, Render, TurnScope
+from intention_kernel.ports.turn_body import Delivery
 from intention_kernel.ports.turn_store import Origin
 from intention_kernel.runtime.agent_body import AgentBody
 from intention_kernel.runtime.events import EventSink, Observers, Redact
+from intention_kernel.testing.collecting import KeptTraces
+from intention_kernel.testing.watched_body import LostReplies, WatchedBody
 
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 """Where the clock of a memory durability stands; it moves only by `advance`."""
 
-
-@dataclass(slots=True)
-class KeptTraces:
-    """The Traces port that keeps what it is given."""
-
-    published: list[dict[str, JsonValue]] = field(default_factory=list)
-
-    def publish(self, thread_id: str, headers: tuple[tuple[str, bytes], ...], value: bytes) -> None:
-        self.published.append(cast("dict[str, JsonValue]", loads(value)))
+LEASE_SECONDS = 30.0
+"""Of a thread, on the clock that stands still: a turn that is under way keeps it until it ends."""
 
 
 class MemoryDurability:
     """A durable boundary over memory, one process, with a clock that stands still: for tests, evaluations and examples.
 
-    Threads are served one turn at a time. `store` and `clock` are for tests that look or move time. Nothing survives the
-    process; everything else is as in production, journal, receipts and continuations among it.
+    Threads are served one turn at a time. `ports` are what capabilities find in `context.ports`, as they are (an
+    Application has factories instead). `attempts` is after how many failed attempts a turn is given up, `timeout_seconds` a
+    turn's limit in real time. `clock` moves time; `store` and `traces` are for a look behind. Ids derive from thread, turn
+    and step, so that the same turns leave the same bytes. Nothing survives the process; everything else is as in
+    production, journal, receipts and continuations among it.
     """
 
     def __init__(
@@ -73,17 +72,22 @@ class MemoryDurability:
         self._observers = Observers(self.traces, tuple(event_sinks), redact)
         self._timeout_seconds = timeout_seconds
         process = ProcessIdentity("in-process", random_id())
-        self._durability = Durability(self.store, self.clock, TurnLimits(30.0, attempts), process)
+        self._durability = Durability(self.store, self.clock, TurnLimits(LEASE_SECONDS, attempts), process)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._offset = 0
         self._delivered: set[str] = set()
+        self._lost_replies = LostReplies()
 
     async def run_turn(self, agent: CompiledAgent, turn: RunTurnInput) -> RunTurnResult:
-        """Run one turn to its commit, or replay it.
+        """Run one turn to its commit, or replay it; the checkpoint of a replay is the thread's newest.
 
         Raises what failed the attempt where it was the last one, and TurnNotCommittedError for every other ending.
         """
-        return await self._run(agent, _wire(agent, turn), replayed_as=turn.turn_id)
+        return await self._run(agent, turn.thread_id, _wire(agent, turn))
+
+    def lose_reply(self, effect_id: str, times: int = 1) -> None:
+        """Let the next operation of that effect do its work, and its reply get lost: nobody knows that it went through."""
+        self._lost_replies[effect_id] += times
 
     async def settle(
         self, receipt_id: str, outcome: Literal["applied", "not_applied"], value: JsonValue = None
@@ -105,13 +109,18 @@ class MemoryDurability:
         results = []
         while (row := self._next_request(thread_id)) is not None:
             self._delivered.add(row[0])
-            results.append(await self._run(agent, row[1], replayed_as=row[0]))
+            results.append(await self._run(agent, thread_id, row[1]))
         return results
 
     def events(self, thread_id: str) -> list[dict[str, JsonValue]]:
         """Every committed event of the thread as the topic would show it, in order."""
         rows = [row for row in self.store.tables.outbox if row.thread_id == thread_id and row.topic == "turns.events"]
         return [cast("dict[str, JsonValue]", loads(record.value or b"null")) for row in rows for record in row.records]
+
+    def receipts(self, thread_id: str) -> dict[str, Receipt]:
+        """Every effect of the thread by its key, as the stores have it now."""
+        rows = self.store.tables.receipts_of(thread_id)
+        return {row.effect_key: _receipt(row) for row in sorted(rows, key=lambda row: row.first_prepared_at)}
 
     def checkpoint(self, thread_id: str) -> Checkpoint | None:
         """The thread's memory; None before its first turn."""
@@ -124,14 +133,13 @@ class MemoryDurability:
                 return row.dedupe, row.records[0].value or b""
         return None
 
-    async def _run(self, agent: CompiledAgent, value: bytes, *, replayed_as: str) -> RunTurnResult:
-        thread_id = cast("str", cast("dict[str, JsonValue]", loads(value))["threadId"])
+    async def _run(self, agent: CompiledAgent, thread_id: str, value: bytes) -> RunTurnResult:
         async with self._locks[thread_id]:
             self._offset += 1
-            at_ms = round(self.clock.now().timestamp() * 1000)
-            request = decode_turn_request(thread_id.encode(), value)
-            origin = Origin("turns.requests", 0, self._offset, thread_id.encode(), value, (), at_ms)
-            body = _Watched(self._body(agent))
+            key, at_ms = thread_id.encode(), round(self.clock.now().timestamp() * 1000)
+            request = decode_turn_request(key, value)
+            origin = Origin("turns.requests", 0, self._offset, key, value, (), at_ms)
+            body = WatchedBody(self._body(agent), self._lost_replies)
             while True:
                 outcome = await self._durability.with_turn(Delivery(request, origin, random_id()), body)
                 if isinstance(outcome, BeginAgain) and outcome.why == "attempt_failed":
@@ -166,37 +174,6 @@ class MemoryDurability:
                 raise TurnNotCommittedError("conflict", f"turn {turn_id} has other content on this thread")
 
 
-@dataclass(slots=True)
-class _Watched:
-    """A body that remembers what its last attempt raised, so that a test sees the error itself."""
-
-    body: AgentBody
-    raised: Exception | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        return self.body.fingerprint
-
-    @property
-    def accepts(self) -> tuple[str, ...]:
-        return self.body.accepts
-
-    @property
-    def timeout_seconds(self) -> float:
-        return self.body.timeout_seconds
-
-    async def run(self, opened: Opened, scope: TurnScope) -> Draft:
-        self.raised = None
-        try:
-            return await self.body.run(opened, scope)
-        except Exception as error:
-            self.raised = error
-            raise
-
-    def failed(self, opened: Opened, failure: Failure) -> Render:
-        return self.body.failed(opened, failure)
-
-
 def _wire(agent: CompiledAgent, turn: RunTurnInput) -> bytes:
     """The turn as the record that a producer would send."""
     turn_input: dict[str, JsonValue] = {"text": turn.text}
@@ -216,3 +193,26 @@ def _wire(agent: CompiledAgent, turn: RunTurnInput) -> bytes:
     if turn.host_context is not None:
         document["hostContext"] = dict(turn.host_context)
     return dumps(document)
+
+
+def _receipt(row: ReceiptRow) -> Receipt:
+    return Receipt(
+        receipt_id=row.receipt_id,
+        thread_id=row.thread_id,
+        effect_key=row.effect_key,
+        effect_id=row.effect_id,
+        turn_id=row.turn_id,
+        agent_id=row.agent_id,
+        tenant_id=row.tenant_id,
+        state=row.state,
+        attempt=row.attempt,
+        version=row.version,
+        settlements=row.settlements,
+        contradicted=row.contradicted,
+        summary=row.summary,
+        payload=loads(row.payload),
+        value=loads(row.value) if row.value is not None else None,
+        reference=row.reference,
+        prepared_at=row.prepared_at,
+        call_deadline=row.call_deadline,
+    )
