@@ -94,4 +94,6 @@ def _named_option(options: Options, batch: IntentionBatch, value: JsonValue) -> 
 
 
 def _with_answer(batch: IntentionBatch, answer: InteractionAnswer | None) -> IntentionBatch:
+    if answer is batch.answer_to_interaction:
+        return batch
     return batch.model_copy(update={"answer_to_interaction": answer})
