@@ -18,7 +18,7 @@ from intention_kernel.ids import random_id
 from intention_kernel.testing.processes import Process, clean_environment, script
 from intention_kernel.testing.system import System
 
-from examples.fan7.application import JOB
+from examples.fan7.effects import JOB
 from examples.fan7.inventory_client import InventoryClient
 
 Say = Callable[[str, str], None]
