@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from intention_kernel.agent.capability import CapabilityGuidance, ReferenceRequirements
 from intention_kernel.agent.compiled import Capability
 from intention_kernel.agent.policy import GuidanceContext, GuidanceMatch
-from intention_kernel.contracts.agenda import PUBLIC_MEMBERS, AgendaItem
 from intention_kernel.contracts.facts import Facts
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import PolicyContractError
@@ -63,13 +62,9 @@ def _guidance_context(view: TurnView) -> GuidanceContext:
         active_capability_ids=tuple(sorted(_active_capabilities(state))),
         registered_capability_ids=tuple(sorted(view.agent.capabilities)),
         facts=state.facts,
-        agenda=tuple(_public(item) for item in state.agenda),
+        agenda=tuple(item.public() for item in state.agenda),
         interaction=state.interaction,
     )
-
-
-def _public(item: AgendaItem) -> AgendaItem:
-    return AgendaItem(**{name: getattr(item, name) for name in PUBLIC_MEMBERS})
 
 
 def _active_capabilities(state: KernelState) -> set[str]:
