@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from intention_kernel.agent.agent import Agent
+from intention_kernel.agent.compiled import AnyAgent
 from intention_kernel.clock import Clock, SystemClock
 from intention_kernel.contracts.checkpoint import Checkpoint, decode_checkpoint
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
@@ -14,8 +15,10 @@ from intention_kernel.durability.durability import Durability, TurnLimits
 from intention_kernel.durability.outcome import BeginAgain, Outcome
 from intention_kernel.durability.process import DurableStore, ProcessIdentity
 from intention_kernel.ids import random_id
-from intention_kernel.ports.turn_body import Delivery
+from intention_kernel.ports.model_gateway import ModelGateway
+from intention_kernel.ports.turn_body import Delivery, TurnBody
 from intention_kernel.ports.turn_store import Begin, Begun, Origin
+from intention_kernel.runtime.agent_body import AgentBody
 from intention_kernel.runtime.events import EventSink, Observers
 from intention_kernel.runtime.program_body import ProgramBody
 from intention_kernel.testing.boundary_harness import BoundaryHarness
@@ -29,7 +32,7 @@ class Conversation:
     """One thread of one agent. Every `send` is one delivery of one request."""
 
     boundary: BoundaryHarness
-    agent: Agent
+    agent: AnyAgent
     thread_id: str = field(default_factory=lambda: f"thread-{random_id().hex}")
     tenant_id: str | None = None
     ports: Mapping[str, object] = field(default_factory=dict)
@@ -41,6 +44,7 @@ class Conversation:
     traces: KeptTraces = field(default_factory=KeptTraces)
     process: ProcessIdentity = field(default_factory=lambda: ProcessIdentity("here", random_id()))
     store: DurableStore | None = None
+    gateway: ModelGateway | None = None
     _offset: int = 0
     _delivered: set[str] = field(default_factory=set)
 
@@ -111,10 +115,14 @@ class Conversation:
         """The spine over the store under test."""
         return Durability(self.store or self.boundary.store, self.clock, self.limits, self.process)
 
-    def body(self) -> ProgramBody:
+    def body(self) -> TurnBody:
         """The agent as this build runs it."""
         observers = Observers(self.traces, self.sinks, self.redact)
-        return ProgramBody(self.agent, self.agent.fingerprint, self.ports, observers, self.clock, self.timeout_seconds)
+        agent, ports, clock, seconds = self.agent, self.ports, self.clock, self.timeout_seconds
+        if isinstance(agent, Agent):
+            return ProgramBody(agent, agent.fingerprint, ports, observers, clock, seconds)
+        assert self.gateway is not None, "a compiled agent asks models"
+        return AgentBody(agent, self.gateway, ports, observers, clock, seconds)
 
     async def events(self) -> list[dict[str, JsonValue]]:
         """Every durable event of the thread, as the topic would show it, in order."""

@@ -34,7 +34,8 @@ def plan_turn(snapshot: ContextSnapshot, interpretation: Interpretation) -> Turn
     Raises PolicyContractError where a policy answers with no verdict, and whatever a policy raises.
     """
     view, batch = snapshot.view, interpretation.batch
-    cancelled = _cancelled(view, batch)
+    given_up = _given_up(view, batch)
+    cancelled = tuple(item.id for item in given_up if item.blocked is None)
     over = [step for step in over_by_itself(view, _declined_item(view, batch)) if step.item_id not in cancelled]
     follow_ups = over_follow_ups(view)
     gone = frozenset(cancelled) | frozenset(follow_ups) | {step.item_id for step in over if step.item_id is not None}
@@ -42,7 +43,8 @@ def plan_turn(snapshot: ContextSnapshot, interpretation: Interpretation) -> Turn
     resumed = answer.resumed if answer is not None else None
     said = new_requests(view, batch.intentions, resumed, answer.answer if answer is not None else None, gone)
     requested = _requested(view, said, answer, len(gone))
-    steps = [*over, *_decided(view, view.state, resumed, requested)]
+    in_doubt = [_in_doubt(view, item) for item in given_up if item.blocked is not None]
+    steps = [*over, *in_doubt, *_decided(view, view.state, resumed, requested)]
     fresh = [step for step in steps if step.item_id is None]
     ended = _answered_items(view, answer, fresh)
     return TurnPlan(
@@ -89,9 +91,16 @@ def _decided(view: TurnView, state: KernelState, resumed: PlanStep | None, reque
     return [decided.get(step.id, step) for step in candidates]
 
 
-def _cancelled(view: TurnView, batch: IntentionBatch) -> tuple[str, ...]:
+def _given_up(view: TurnView, batch: IntentionBatch) -> list[AgendaItem]:
+    """The items that the user wants to give up, each once."""
     targets = dict.fromkeys(action.target_id for action in batch.lifecycle_actions)
-    return tuple(target for target in targets if view.state.item(target) is not None)
+    return [item for target in targets if (item := view.state.item(target)) is not None]
+
+
+def _in_doubt(view: TurnView, item: AgendaItem) -> PlanStep:
+    """A blocked step cannot be given up: its effect may have happened, and only a settlement says what to do about it."""
+    message = f"It cannot be given up now, because it may have happened already; that is being checked: {item.intention.objective}"
+    return refused(replace(_step(view, item.intention), capability_id=item.capability_id), "EFFECT_IN_DOUBT", message)
 
 
 def _declined_item(view: TurnView, batch: IntentionBatch) -> str | None:
