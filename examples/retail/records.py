@@ -17,6 +17,9 @@ from intention_kernel.errors import ConfigurationError
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+EXTRACT = Path(__file__).parent / "data"
+"""The folder of the extract that comes with the example."""
+
 _KEPT_WHOLE = ConfigDict(extra="allow", strict=True)
 
 

@@ -15,13 +15,10 @@ from pathlib import Path
 from intention_kernel.errors import ConfigurationError
 
 from examples.retail.conversations import Action, Conversation, load_conversations
-from examples.retail.records import Order, Records, User, load_records
+from examples.retail.records import EXTRACT, Order, Records, User, load_records
 from examples.retail.records_comparison import differences
 from examples.retail.rules.operations import perform
 from examples.retail.rules.outcomes import Answer, Change, Outcome, Refusal
-
-EXTRACT = Path(__file__).parent / "data"
-"""The extract that comes with the example."""
 
 
 def replay(records: Records, conversation: Conversation) -> list[str]:
