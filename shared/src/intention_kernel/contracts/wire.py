@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Self, cast
 
 from pydantic import (
@@ -91,14 +92,20 @@ class StoredModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _knows_its_members(cls, data: object, info: ValidationInfo) -> object:
-        if isinstance(data, dict) and info.context is not _STORED:
-            names = cls.model_fields.keys() | {to_camel(name) for name in cls.model_fields}
-            if unknown := sorted(data.keys() - names):
-                raise PydanticCustomError("unknown", "unknown member {names}", {"names": ", ".join(unknown)})
+        if not isinstance(data, dict) or info.context is _STORED:
+            return data
+        if unknown := sorted(data.keys() - _names(cls)):
+            raise PydanticCustomError("unknown", "unknown member {names}", {"names": ", ".join(unknown)})
         return data
 
 
 _STORED = {"stored": True}
+
+
+@cache
+def _names(model: type[StoredModel]) -> frozenset[str]:
+    """Of the model's members, here and on the wire."""
+    return frozenset(model.model_fields) | {to_camel(name) for name in model.model_fields}
 
 
 def _listed(value: object) -> object:
