@@ -369,7 +369,6 @@ SERVICES: tuple[Mutation, ...] = (
         ),
         (
             "tests/cli/test_migrate.py::test_a_database_that_is_not_migrated_is_refused_with_the_command_to_run",
-            "tests/relay/test_process.py::test_a_database_that_is_not_migrated_is_refused_with_the_command_to_run",
             "tests/postgres/test_migrations.py::test_a_database_of_a_newer_build_is_refused",
         ),
     ),
