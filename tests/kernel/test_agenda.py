@@ -134,6 +134,15 @@ def test_a_step_that_is_blocked_on_a_receipt_gives_way_to_no_request() -> None:
     assert thread.statuses == [("hotel.book", "blocked")]
 
 
+def test_a_step_that_is_blocked_on_a_receipt_cannot_be_given_up_and_the_user_is_told() -> None:
+    thread = talk()
+    thread.results["hotel.book"] = UNKNOWN
+    thread.say(wants("hotel.book"))
+    before = thread.state
+    assert thread.say(cancel=[thread.item("hotel.book").id]).codes == [("hotel.book", "EFFECT_IN_DOUBT")]
+    assert thread.state == before
+
+
 def test_an_answer_resumes_the_item_with_its_input_its_continuation_and_the_question() -> None:
     thread = talk()
     thread.results["weather.find"] = asks(question("city"))

@@ -143,8 +143,7 @@ def check_agenda(before: KernelState, after: KernelState, turn: Turn) -> None:
                 assert follow_up or steps[item_id].disposition == "reject"
             case "dismissed":
                 assert was is None or was.completed_follow_up
-        if was is not None and was.blocked is not None:
-            assert reason in ("completed", "cancelled"), "a receipt that nobody can vouch for was forgotten"
+        assert was is None or was.blocked is None, "a receipt that nobody can vouch for was forgotten"
     for item in after.agenda:
         known = set(item.dependencies) | set(item.owned_dependency_ids)
         assert known <= kept - {item.id}

@@ -15,6 +15,7 @@ from intention_kernel.agent.results import (
     NeedsInput,
 )
 from intention_kernel.contracts.facts import FactReference
+from pydantic import BaseModel
 
 from tests.support.kernel import agent, capability, write
 from tests.support.planning import DONE, Talk, declared, fact, published, question, required, wants
@@ -58,6 +59,21 @@ def test_a_yes_resumes_exactly_the_planned_operation() -> None:
     assert (step.id, step.input, step.reason.code) == (frozen.step_id, {"note": "Ritz"}, "CONFIRMATION_ACCEPTED")
     assert (step.intention, step.answer) == (BOOK, None), "the yes is the kernel's, not an answer to the capability"
     assert (thread.state.agenda, thread.state.interaction) == ((), None)
+
+
+class Longer(BaseModel):
+    """The input of a later build, which writes a member more."""
+
+    note: str = ""
+    breakfast: bool = True
+
+
+def test_what_was_confirmed_is_carried_out_as_it_was_validated_then() -> None:
+    thread = talk()
+    thread.say(wants("hotel.book", input={}))
+    thread.agent = agent(write("hotel.book", input=Longer))
+    (step,) = thread.say(answer=True).ran
+    assert step.input == {"note": ""}
 
 
 def test_what_is_shown_beside_a_question_does_not_decide_what_is_carried_out() -> None:

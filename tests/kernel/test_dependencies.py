@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from intention_kernel.agent.results import CapabilityIssue, Failed, NeedsDependency, NeedsInput
+from intention_kernel.contracts.agenda import BlockedReceipt
 from intention_kernel.contracts.facts import FactReference
 from intention_kernel.errors import CapabilityContractError
+from intention_kernel.runtime.stages.outcomes import BlockedResult
 
 from tests.support.kernel import agent, capability, write
 from tests.support.planning import DONE, Talk, declared, fact, published, question, required, wants
@@ -172,6 +176,30 @@ def test_a_provider_goes_with_the_consumer_that_it_was_started_for() -> None:
     turn = thread.say(cancel=[thread.item("stay.find").id])
     assert sorted(turn.ended.values()) == ["cancelled", "unneeded"]
     assert (thread.state.agenda, thread.state.interaction) == ((), None)
+
+
+def test_a_consumer_that_goes_on_without_its_provider_still_owns_it() -> None:
+    thread = needing(talk(GUEST, RUNTIME_STAY))
+    thread.results["guest.find"] = NeedsInput(question("who"))
+    thread.say(wants("stay.find"))
+    donor = talk(GUEST)
+    donor.say(wants("guest.find"))
+    stay = thread.item("stay.find").model_copy(update={"dependencies": ()})
+    others = (item for item in thread.state.agenda if item.id != stay.id)
+    thread.state = replace(thread.state, facts=donor.state.facts, agenda=(stay, *others))
+    thread.results["stay.find"] = NeedsInput(question("when"))
+    thread.say()
+    assert thread.item("stay.find").owned_dependency_ids == (thread.item("guest.find").id,)
+
+
+def test_a_provider_whose_receipt_is_uncertain_stays_when_its_consumer_is_gone() -> None:
+    """Nobody knows whether it went through: that is not forgotten because nobody needs the fact any more."""
+    thread = needing(talk(write("guest.find", confirmation="capability", provides=(declared("guest"),)), RUNTIME_STAY))
+    receipt = BlockedReceipt(effect_key="guest.find:1", receipt_id="r1", title="the guest")
+    thread.results["guest.find"] = BlockedResult((receipt,))
+    thread.say(wants("stay.find"))
+    assert set(thread.say(cancel=[thread.item("stay.find").id]).ended.values()) == {"cancelled"}
+    assert thread.statuses == [("guest.find", "blocked")]
 
 
 def test_a_provider_that_waits_already_is_waited_for_and_owned_by_nobody() -> None:
