@@ -69,6 +69,19 @@ def test_what_waits_for_a_fresh_fact_goes_on_before_what_waits_longest() -> None
     assert [s.capability_id for s in turn.ran] == ["guest.find", "young.find", "old.find"]
 
 
+def test_what_wants_a_newer_fact_waits_for_its_provider_although_an_old_one_is_there() -> None:
+    thread = talk(capability("stay.find"))
+    thread.say(wants("guest.find"))
+    thread.results["stay.find"] = NEEDS_GUEST
+    thread.results["guest.find"] = lambda s: (
+        published(fact("guest", "new")) if s.answer else NeedsInput(question("who"))
+    )
+    assert [s.capability_id for s in thread.say(wants("stay.find")).ran] == ["stay.find", "guest.find"]
+    assert thread.say().ran == []
+    thread.results["stay.find"] = DONE
+    assert [s.capability_id for s in thread.say(answer="Ann").ran] == ["guest.find", "stay.find"]
+
+
 def test_an_item_goes_on_only_when_all_of_its_facts_are_there() -> None:
     thread = talk(capability("stay.find", requires=(required("guest"), required("rates"))))
     thread.say(wants("stay.find"))

@@ -89,7 +89,6 @@ class _Change:
             self._end(item_id, "unneeded")
         successors = {r.item_id: f"agenda:{r.step_id}" for r in self.plan.replacements}
         self.items = without_gone(self.items, successors)
-        self._drop_superseded_answers()
         asked = tuple(question for item_id, question in self.asked.items() if item_id in self.items)
         ended = tuple(EndedItem(item.id, reason) for item, reason in self.gone)
         return AgendaChange(tuple(self.items.values()), ended, asked)
@@ -134,14 +133,3 @@ class _Change:
         consumer = self.items.get(step.consumer_item_id or "")
         if consumer is not None:
             self.items[consumer.id] = with_dependency(consumer, item.id, owned=True)
-
-    def _drop_superseded_answers(self) -> None:
-        """A newer question of the same owner takes the place of a choice that was answered before (D8)."""
-        for item in list(self.items.values()):
-            asks_again = any(
-                other != item.id and self.items[other].capability_id == item.capability_id
-                for other in self.asked
-                if other in self.items
-            )
-            if item.deferred_choice_answer is not None and asks_again:
-                self.items[item.id] = item.model_copy(update={"deferred_choice_answer": None})
