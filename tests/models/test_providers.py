@@ -193,8 +193,9 @@ async def test_an_error_keeps_nothing_of_the_client_that_met_it(provider: str) -
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_no_answer_in_time_is_a_timeout(provider: str) -> None:
-    async with served(provider, Reply("slow")) as (gateway, server):
+@pytest.mark.parametrize("kind", ["slow", "trickle"])
+async def test_no_answer_in_time_is_a_timeout(provider: str, kind: str) -> None:
+    async with served(provider, Reply(kind)) as (gateway, server):
         await _warm(gateway, server, provider)
         before = asyncio.get_running_loop().time()
         with pytest.raises(ModelGatewayError) as raised:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ class WireServer:
             case "slow":
                 await self.closing.wait()
                 return Response(status_code=503)
+            case "trickle":
+                return StreamingResponse(self._trickle(), media_type="application/json")
             case "cut off":
                 return _cut_off(json.dumps(SHAPES[shape](reply, body)))
             case "no json":
@@ -59,6 +61,13 @@ class WireServer:
             case kind if kind.isdigit():
                 return _error(int(kind), reply, f"{ECHO}{_key(request)} {json.dumps(body)}", shape)
         return JSONResponse(SHAPES[shape](reply, body))
+
+    async def _trickle(self) -> AsyncIterator[bytes]:
+        """White space before an answer that never comes: no pause is long enough for a client to give up."""
+        while not self.closing.is_set():
+            yield b" "
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.closing.wait(), 0.02)
 
     def _next_reply(self, body: dict[str, Any]) -> Reply:
         if self.reply_to is not None:
