@@ -11,3 +11,10 @@ async def _program(context: TurnContext) -> TurnResult:
 
 
 application = Application(agents=(Agent("only", _program),))
+
+
+async def _broken(context: TurnContext) -> TurnResult:
+    raise RuntimeError(f"nothing is said about {context.input.text}")
+
+
+broken = Application(agents=(Agent("only", _broken),))

@@ -18,6 +18,7 @@ _COMMANDS = {
     "dev": ("dev:dev", "Run everything on this machine: servers, and the three services."),
     "migrate": ("migrate:migrate", "Create missing topics and bring the tables up to date."),
     "send": ("send:send", "Send a message to a thread."),
+    "chat": ("chat:chat", "Talk on a thread."),
     "events": ("events:events", "Print committed events."),
     "turn": ("threads:turn", "Look at a turn."),
     "thread": ("threads:thread", "Look at a thread."),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import click
 
-from intention_kernel.application.loading import VARIABLE, load_application
+from intention_kernel.application.loading import VARIABLE
 from intention_kernel.cli.arguments import identifier, json_or_file
+from intention_kernel.cli.default_agent import default_agent
 from intention_kernel.cli.send_outcome import await_outcome, show_outcome
 from intention_kernel.cli.settings import Addresses, addresses
 from intention_kernel.client import Client
@@ -41,7 +42,7 @@ def _host_context(context: click.Context, parameter: click.Parameter, value: str
 @click.argument("thread_id", metavar="THREAD", callback=identifier)
 @click.argument("text")
 @click.option("--turn-id", callback=identifier, help="An id of your own: the same id with the same content runs once.")
-@click.option("--agent", callback=identifier, help=f"The agent; by default the only one of {VARIABLE}.")
+@click.option("--agent", callback=identifier, help=f"The agent; by default the only or first one of {VARIABLE}.")
 @click.option("--tenant", callback=identifier, help="The tenant that the thread belongs to.")
 @click.option(
     "--deadline",
@@ -80,20 +81,9 @@ def _request(where: Addresses, thread_id: str, text: str, options: _Options) -> 
         schema_version=1,
         thread_id=thread_id,
         turn_id=options.turn_id or str(random_id()),
-        agent_id=options.agent or _only_agent(where.application),
+        agent_id=options.agent or default_agent(where.application),
         tenant_id=options.tenant,
         input=TurnInput(text=text),
         host_context=options.host_context,
         deadline_seconds=options.deadline,
     )
-
-
-def _only_agent(application: str) -> str:
-    if not application:
-        raise click.UsageError(
-            f"--agent is not given, and {VARIABLE} names no application whose only agent it could be"
-        )
-    agents = [agent.id for agent in load_application(application).agents]
-    if len(agents) > 1:
-        raise click.UsageError(f"--agent is not given, and {application} has several: {', '.join(agents)}")
-    return agents[0]

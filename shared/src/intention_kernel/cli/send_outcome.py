@@ -15,7 +15,7 @@ from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.contracts.turn_request import TurnRequest
 from intention_kernel.postgres.reading import Reading, open_reading
 
-_STATUS_CODES = {"completed": OK, "blocked": NEEDS_OPERATOR, "failed": FAILED}
+STATUS_CODES = {"completed": OK, "blocked": NEEDS_OPERATOR, "failed": FAILED}
 _CONFLICT_DETAIL = "the turn id is taken by other content; nothing was executed"
 
 
@@ -40,7 +40,7 @@ def show_outcome(outcome: Outcome | None) -> int:
     match outcome:
         case Committed(result) | Replayed(result):
             click.echo(dumps(result))
-            return _STATUS_CODES.get(outcome.status, OK)
+            return STATUS_CODES.get(outcome.status, OK)
         case Conflict(detail):
             _show_refusal("conflict", "conflict", detail)
             return CONFLICT
