@@ -85,8 +85,8 @@ def test_what_wants_a_newer_fact_waits_for_its_provider_although_an_old_one_is_t
 def test_an_item_goes_on_only_when_all_of_its_facts_are_there() -> None:
     thread = talk(capability("stay.find", requires=(required("guest"), required("rates"))))
     thread.say(wants("stay.find"))
-    assert [s.capability_id for s in thread.say(wants("guest.find")).ran] == ["guest.find"]
-    assert [s.capability_id for s in thread.say(wants("rates.find")).ran] == ["rates.find", "stay.find"]
+    assert thread.say(wants("guest.find")).codes == [("guest.find", "READY")]
+    assert thread.say(wants("rates.find")).codes == [("rates.find", "READY"), ("stay.find", "READY")]
 
 
 def test_a_provider_that_is_denied_leaves_the_consumer_waiting_and_the_reason_in_the_plan() -> None:

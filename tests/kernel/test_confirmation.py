@@ -244,6 +244,13 @@ def test_a_confirmation_is_open_until_its_time_is_over() -> None:
     assert [step.capability_id for step in thread.say(answer=True).ran] == ["hotel.book"]
 
 
+def test_what_is_cancelled_after_it_expired_is_told_as_cancelled_alone() -> None:
+    thread = asked_to_book(expires_seconds=60)
+    thread.later(61)
+    turn = thread.say(cancel=[thread.item("hotel.book").id])
+    assert (turn.codes, set(turn.ended.values())) == ([], {"cancelled"})
+
+
 def test_a_no_to_an_expired_confirmation_is_still_a_no() -> None:
     thread = asked_to_book(expires_seconds=60)
     thread.later(61)
