@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from intention_kernel.agent import (
@@ -21,6 +22,7 @@ from intention_kernel.agent import (
     InteractionSelection,
     JsonValue,
     RunTurnInput,
+    RunTurnResult,
 )
 from intention_kernel.agent.effect import EffectAuthority
 from intention_kernel.errors import EffectNotAppliedError, ModelGatewayError, TurnNotCommittedError
@@ -176,6 +178,34 @@ async def test_a_replay_brings_the_stored_result_and_leaves_nothing() -> None:
     assert len(talk.turns) == 2
 
 
+class Forgetful(MemoryDurability):
+    """Runs every turn under an id of its own: nothing is ever replayed."""
+
+    _runs = 0
+
+    async def run_turn(self, agent: CompiledAgent, turn: RunTurnInput) -> RunTurnResult:
+        self._runs += 1
+        return await super().run_turn(agent, replace(turn, turn_id=f"run-{self._runs}"))
+
+
+class Leaky(MemoryDurability):
+    """Does more than it was asked."""
+
+    async def run_turn(self, agent: CompiledAgent, turn: RunTurnInput) -> RunTurnResult:
+        result = await super().run_turn(agent, turn)
+        if result.replayed:
+            await super().run_turn(agent, replace(turn, turn_id="more"))
+        return result
+
+
+@pytest.mark.parametrize(("broken", "problem"), [(Forgetful, "was not replayed"), (Leaky, "left something")])
+async def test_a_replay_that_runs_or_leaves_anything_is_noticed(broken: type[MemoryDurability], problem: str) -> None:
+    talk = Talk(_agent(), durability=broken(_script(), ports={"shop": Shop()}))
+    turn = await talk.says("Where is 7?")
+    with pytest.raises(AssertionError, match=problem):
+        await talk.replays(turn)
+
+
 async def test_a_continuation_has_no_request_to_replay() -> None:
     talk, _ = _talk()
     await talk.says("Cancel 7")
@@ -306,6 +336,33 @@ async def test_every_assertion_says_what_there_was_instead() -> None:
         with pytest.raises(AssertionError) as raised:
             assertion()
         assert there_was in str(raised.value)
+
+
+async def test_a_mistake_in_an_operation_is_said_where_the_effect_was_expected(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def mistaken(context: CapabilityExecutionContext, order: Order) -> CapabilityResult:
+        async def operation(authority: EffectAuthority) -> JsonValue:
+            return order  # type: ignore[return-value]
+
+        await context.run_effect("7", operation)
+        return Completed(Anything())
+
+    talk = Talk(agent(write("order.cancel", input=Order, execute=mistaken)), _script())
+    await talk.says("Cancel 7")
+    turn = await talk.clicks("yes")
+    with pytest.raises(AssertionError, match=r"order\.cancel:7: uncertain \(.*returned, not storable"):
+        turn.applied("order.cancel:7")
+    assert "effect.uncertain: order.cancel:7: returned, not storable" in caplog.text
+
+
+async def test_an_output_may_be_the_json_of_its_type() -> None:
+    async def find(context: CapabilityExecutionContext, order: Order) -> CapabilityResult:
+        return Completed({"number": order.number}, canonical_response=CanonicalResponse("There it is."))
+
+    talk = Talk(agent(capability("order.find", input=Order, output=Order, execute=find)), _script())
+    turn = await talk.says("Where is 7?")
+    assert turn.event("capability.completed")["output"] == {"number": 7}
 
 
 def test_the_kit_needs_no_pytest_and_loads_no_adapter() -> None:

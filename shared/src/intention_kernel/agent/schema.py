@@ -97,7 +97,8 @@ class _TypeSchema:
         return Valid(value, self.document(value))
 
     def document(self, value: object) -> JsonValue:
-        return loads(self.adapter.dump_json(value, by_alias=True))
+        # No warnings: what does not fit is refused with its path when the document is validated.
+        return loads(self.adapter.dump_json(value, by_alias=True, warnings=False))
 
 
 def pointer(path: Iterable[str | int]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
+from intention_kernel.agent.agent import Agent
 from intention_kernel.agent.compiled import AnyAgent, CompiledAgent
+from intention_kernel.agent.definition import AgentDefinition
 from intention_kernel.errors import ConfigurationError
 from intention_kernel.ports.model_gateway import ModelGateway
 from intention_kernel.runtime.events import EventSink, Redact
@@ -30,13 +32,20 @@ class Application:
     redact: Redact | None = None
 
     def __post_init__(self) -> None:
-        """Accepts any iterable of agents; raises ConfigurationError for none, two of one id, or a missing gateway."""
-        agents = tuple(self.agents)
+        """Accepts any iterable of agents; raises ConfigurationError for none, what is no agent, two of one id, a port that
+        is no factory, or a missing gateway."""
+        agents = _agents(self.agents)
         object.__setattr__(self, "agents", agents)
         ids = [agent.id for agent in agents]
         problems = [] if agents else ["an application has at least one agent"]
         problems += [
             f"agent {agent_id!r} is declared twice" for agent_id in sorted({i for i in ids if ids.count(i) > 1})
+        ]
+        problems += [
+            f"port {name!r} is no factory but {type(factory).__name__}: give a function without arguments that returns an "
+            "async context manager, such as one with @asynccontextmanager"
+            for name, factory in self.ports.items()
+            if not callable(factory)
         ]
         if self.gateway is None:
             problems += [
@@ -50,3 +59,20 @@ class Application:
     def agent(self, agent_id: str) -> AnyAgent | None:
         """The agent of that id, if this build has it."""
         return next((agent for agent in self.agents if agent.id == agent_id), None)
+
+
+def _agents(given: object) -> tuple[AnyAgent, ...]:
+    """Raises ConfigurationError where these are no agents."""
+    if not isinstance(given, Iterable):
+        raise ConfigurationError(f"agents is of type {type(given).__name__}; give a list of agents: [agent]")
+    agents = tuple(given)
+    problems = [
+        f"{agent!r} is no agent"
+        if not isinstance(agent, AgentDefinition)
+        else f"agent {agent.id!r} is a definition: give what compile_agent(...) returns"
+        for agent in agents
+        if not isinstance(agent, Agent | CompiledAgent)
+    ]
+    if problems:
+        raise ConfigurationError(*problems)
+    return agents

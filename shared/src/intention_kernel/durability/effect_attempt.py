@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -41,6 +42,8 @@ from intention_kernel.ports.effect_store import (
 )
 from intention_kernel.ports.turn_body import TurnAttempt
 from intention_kernel.ports.turn_store import Contended, Fenced, JournalEntry
+
+logger = logging.getLogger(__name__)
 
 CONTENDED_WAIT_SECONDS = 0.02
 
@@ -231,7 +234,11 @@ class EffectAttempts:
             return Value(said.value, number)
         if said.outcome == "failed":
             return NotApplied(said.detail)
-        return self._unknown(wanted, said.detail)
+        unknown = self._unknown(wanted, said.detail)
+        ids = {"thread_id": self._attempt.thread_id, "turn_id": self._attempt.turn_id}
+        extra = {**ids, "receipt_id": unknown.receipt_id}
+        logger.warning("effect.uncertain: %s: %s", wanted.effect_key, said.detail, extra=extra)
+        return unknown
 
     async def _record(
         self, wanted: WantedEffect, attempt_id: UUID, said: _Answer, journal: tuple[JournalEntry, ...]

@@ -77,6 +77,7 @@ class MemoryDurability:
         self._offset = 0
         self._delivered: set[str] = set()
         self._lost_replies = LostReplies()
+        self._effect_errors: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
     async def run_turn(self, agent: CompiledAgent, turn: RunTurnInput) -> RunTurnResult:
         """Run one turn to its commit, or replay it; the checkpoint of a replay is the thread's newest.
@@ -122,6 +123,10 @@ class MemoryDurability:
         rows = self.store.tables.receipts_of(thread_id)
         return {row.effect_key: _receipt(row) for row in sorted(rows, key=lambda row: row.first_prepared_at)}
 
+    def effect_errors(self, thread_id: str) -> dict[str, str]:
+        """By effect key: why the last `run_effect` of it brought no value, such as a mistake in the operation."""
+        return dict(self._effect_errors[thread_id])
+
     def checkpoint(self, thread_id: str) -> Checkpoint | None:
         """The thread's memory; None before its first turn."""
         head = self.store.tables.heads.get(thread_id)
@@ -139,7 +144,7 @@ class MemoryDurability:
             key, at_ms = thread_id.encode(), round(self.clock.now().timestamp() * 1000)
             request = decode_turn_request(key, value)
             origin = Origin("turns.requests", 0, self._offset, key, value, (), at_ms)
-            body = WatchedBody(self._body(agent), self._lost_replies)
+            body = WatchedBody(self._body(agent), self._lost_replies, self._effect_errors[thread_id])
             while True:
                 outcome = await self._durability.with_turn(Delivery(request, origin, random_id()), body)
                 if isinstance(outcome, BeginAgain) and outcome.why == "attempt_failed":

@@ -17,12 +17,14 @@ from intention_kernel.testing.seen import SeenEvent, fail, members_of, shown
 class SpokenTurn:
     """A committed turn. Its methods assert, and raise AssertionError with what there was; properties are for plain asserts.
 
-    `receipts` are the thread's as they were right after the turn; `request` is None for a continuation, which nobody asked.
+    `receipts` are the thread's as they were right after the turn, `effect_errors` why an effect brought no value; `request`
+    is None for a continuation, which nobody asked.
     """
 
     result: RunTurnResult
     events: tuple[SeenEvent, ...]
     receipts: Mapping[str, Receipt]
+    effect_errors: Mapping[str, str]
     request: RunTurnInput | None
 
     @property
@@ -142,7 +144,10 @@ class SpokenTurn:
         return [] if asked is None else [f"a question of kind {asked.kind}: {asked.goal!r}"]
 
     def _effects(self) -> list[str]:
-        return [
-            f"{key}: {seen}; its receipt is {self.receipts[key].state} with {shown(self.receipts[key].value)}"
-            for key, seen in self.effects.items()
-        ]
+        return [self._effect(key, seen) for key, seen in self.effects.items()]
+
+    def _effect(self, key: str, seen: str) -> str:
+        receipt = self.receipts.get(key)
+        stored = f"; its receipt is {receipt.state} with {shown(receipt.value)}" if receipt is not None else ""
+        why = f" ({self.effect_errors[key]})" if seen != "completed" and key in self.effect_errors else ""
+        return f"{key}: {seen}{why}{stored}"

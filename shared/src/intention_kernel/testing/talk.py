@@ -187,7 +187,7 @@ class Talk:
 
     def _spoken(self, result: RunTurnResult, request: RunTurnInput | None) -> SpokenTurn:
         events = tuple(event for event in self.events if event.turn_id == result.turn_id)
-        return SpokenTurn(result, events, self.effects, request)
+        return SpokenTurn(result, events, self.effects, self.durability.effect_errors(self.thread_id), request)
 
 
 def _durability(

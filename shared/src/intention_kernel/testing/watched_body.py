@@ -1,4 +1,4 @@
-"""A turn's body under a test: it remembers what it raised, and can lose the reply of an external write."""
+"""A turn's body under a test: it remembers what was raised, and can lose the reply of an external write."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NoReturn
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
 from intention_kernel.agent.effect import Effect, EffectAuthority
 from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.errors import EffectError
 from intention_kernel.ports.turn_body import Draft, Failure, Opened, Render, TurnAttempt, TurnScope, UncertainStep
 from intention_kernel.runtime.agent_body import AgentBody
 
@@ -19,10 +20,12 @@ LostReplies = Counter[str]
 
 @dataclass(slots=True)
 class WatchedBody:
-    """`raised` is the error of the last attempt, so that a test sees the error itself."""
+    """`raised` is the error of the last attempt, so that a test sees the error itself. `effect_errors` gets what `run_effect`
+    raised, by effect key: a turn that is blocked tells its user no more than that it is."""
 
     body: AgentBody
     lost_replies: LostReplies = field(default_factory=Counter)
+    effect_errors: dict[str, str] = field(default_factory=dict)
     raised: Exception | None = None
 
     @property
@@ -40,7 +43,7 @@ class WatchedBody:
     async def run(self, opened: Opened, scope: TurnScope) -> Draft:
         self.raised = None
         try:
-            return await self.body.run(opened, _LossyScope(scope, self.lost_replies))
+            return await self.body.run(opened, _WatchedScope(scope, self.lost_replies, self.effect_errors))
         except Exception as error:
             self.raised = error
             raise
@@ -50,11 +53,12 @@ class WatchedBody:
 
 
 @dataclass(slots=True)
-class _LossyScope:
+class _WatchedScope:
     """A scope whose operations do their work, and whose replies may not arrive."""
 
     scope: TurnScope
     lost_replies: LostReplies
+    effect_errors: dict[str, str]
 
     @property
     def attempt(self) -> TurnAttempt:
@@ -76,7 +80,13 @@ class _LossyScope:
                 _lose(effect.id, key)
             return value
 
-        return await self.scope.run_effect(effect, key, losing, payload)
+        try:
+            result = await self.scope.run_effect(effect, key, losing, payload)
+        except EffectError as error:
+            self.effect_errors[f"{effect.id}:{key}"] = str(error)
+            raise
+        self.effect_errors.pop(f"{effect.id}:{key}", None)
+        return result
 
     async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         return await self.scope.recorded(name, request, operation)
