@@ -17,8 +17,9 @@ from intention_kernel.agent.results import (
 from intention_kernel.contracts.agenda import AgendaItem, BlockedReceipt, FrozenStep
 from intention_kernel.contracts.facts import FactReference
 from intention_kernel.contracts.interactions import Interaction
+from intention_kernel.errors import TurnHeldError
 from intention_kernel.runtime.stages.outcomes import BlockedResult
-from intention_kernel.runtime.stages.settled import blocked_items, plan_settled
+from intention_kernel.runtime.stages.resumption import plan_resumption, resumed_steps
 
 from tests.support.kernel import agent, capability, write
 from tests.support.planning import DONE, Result, Script, Talk, declared, fact, published, question, required, wants
@@ -87,8 +88,7 @@ def test_a_settlement_resumes_the_blocked_step_as_it_was_and_its_end_removes_the
     blocked_step = thread.say(wants("hotel.book", "Ritz")).ran[0]
     thread.results["hotel.book"] = DONE
     view = thread.say(wants("weather.find")).view
-    (item,) = blocked_items(thread.state.agenda, "turn-1", "r1")
-    batch = thread.resumed(plan_settled(view, (item,)))
+    batch = thread.resumed(plan_resumption(view, "turn-1"))
     (outcome,) = batch.outcomes
     assert (outcome.step.id, outcome.step.input) == (blocked_step.id, {"note": "Ritz"})
     assert (outcome.step.reason.code, outcome.step.trigger) == ("SETTLED", "reconciliation")
@@ -98,31 +98,44 @@ def test_a_settlement_resumes_the_blocked_step_as_it_was_and_its_end_removes_the
 def test_a_resumed_step_that_meets_the_next_receipt_stays_blocked_under_its_item_and_its_turn() -> None:
     thread = talk()
     thread.results["hotel.book"] = UNKNOWN
-    view = thread.say(wants("hotel.book")).view
+    thread.say(wants("hotel.book"))
     before = thread.item("hotel.book")
     thread.results["hotel.book"] = replace(UNKNOWN, turn_id="turn-1")
-    thread.resumed(plan_settled(view, thread.state.agenda))
+    thread.resumed(plan_resumption(thread.say().view, "turn-1"))
     assert thread.item("hotel.book") == before
 
 
-def test_only_items_of_that_turn_and_receipt_are_resumed() -> None:
+def test_only_what_that_turn_left_is_resumed() -> None:
     thread = talk()
     thread.results["hotel.book"] = UNKNOWN
     thread.say(wants("hotel.book", "a"))
     thread.say(wants("hotel.book", "b"))
-    assert [item.intention.id for item in blocked_items(thread.state.agenda, "turn-2", "r1")] == ["wants-hotel.book-b"]
-    assert blocked_items(thread.state.agenda, "turn-1", "r2") == ()
+    view = thread.say().view
+    assert [step.intention.id for step in plan_resumption(view, "turn-2").steps] == ["wants-hotel.book-b"]
+    assert [step.intention.id for step in resumed_steps(view, "turn-2")] == ["wants-hotel.book-b"]
+    assert plan_resumption(view, "turn-9").steps == resumed_steps(view, "turn-9") == ()
 
 
-def test_a_blocked_step_whose_capability_is_gone_is_told_and_leaves() -> None:
+def test_writes_that_a_turn_had_finished_before_come_first_each_once() -> None:
+    """R15: they meet their effects again, and belong to no item."""
+    thread = talk()
+    first = FrozenStep(
+        step_id="s0", capability_id="hotel.book", capability_version=1, intention=wants("hotel.book", "0"), input={}
+    )
+    thread.results["hotel.book"] = replace(UNKNOWN, earlier=(first,))
+    thread.say(wants("hotel.book", "a"))
+    steps = resumed_steps(thread.say().view, "turn-1")
+    assert [(step.id == "s0", step.item_id is None) for step in steps] == [(True, True), (False, False)]
+
+
+def test_a_blocked_step_whose_capability_is_gone_is_held() -> None:
+    """R8: this build could not meet its effects; it stays until a build that fits is there."""
     thread = talk()
     thread.results["hotel.book"] = UNKNOWN
     thread.say(wants("hotel.book"))
     thread.agent = agent(capability("weather.find"))
-    view = thread.say().view
-    batch = thread.resumed(plan_settled(view, thread.state.agenda))
-    assert [step.reason.code for step in batch.plan.steps] == ["CAPABILITY_NOT_REGISTERED"]
-    assert thread.state.agenda == ()
+    with pytest.raises(TurnHeldError, match="expected version 1, found none"):
+        resumed_steps(thread.say().view, "turn-1")
 
 
 def test_a_step_that_is_blocked_on_a_receipt_gives_way_to_no_request() -> None:

@@ -15,7 +15,7 @@ def plan_resumption(view: TurnView, resumed_turn_id: str) -> TurnPlan:
     asked again, since the effect may have happened."""
     items = _blocked(view, resumed_turn_id)
     steps = tuple(_step(blocked.step, item.id) for item, blocked in items)
-    return TurnPlan(steps, "Tell the user how the work that waited has ended.")
+    return TurnPlan(steps, "Say how the work that waited has ended.")
 
 
 def resumed_steps(view: TurnView, resumed_turn_id: str) -> tuple[PlanStep, ...]:
@@ -25,11 +25,11 @@ def resumed_steps(view: TurnView, resumed_turn_id: str) -> tuple[PlanStep, ...]:
     """
     found: dict[str, PlanStep] = {}
     for item, blocked in _blocked(view, resumed_turn_id):
+        for frozen in (*blocked.earlier, blocked.step):
+            _check_version(view, frozen)
         for frozen in blocked.earlier:
             found.setdefault(frozen.step_id, _step(frozen, None))
         found[blocked.step.step_id] = _step(blocked.step, item.id)
-        for frozen in (*blocked.earlier, blocked.step):
-            _check_version(view, frozen)
     return tuple(found.values())
 
 
