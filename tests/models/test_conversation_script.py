@@ -15,12 +15,12 @@ from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.wire import JsonObject
 from intention_kernel.errors import ModelGatewayError
 from intention_kernel.models.script import ConversationScript, fails
-from intention_kernel.runtime.stages.compose import answer_turn
+from intention_kernel.runtime.stages.composing.compose import answer_turn
 from intention_kernel.runtime.stages.composition import Composition
-from intention_kernel.runtime.stages.context import RefusedClick, build_context
-from intention_kernel.runtime.stages.interpret import interpret
+from intention_kernel.runtime.stages.context.context import RefusedClick, build_context
+from intention_kernel.runtime.stages.interpreting.interpret import interpret
 from intention_kernel.runtime.stages.outcomes import StepIssue
-from intention_kernel.runtime.stages.select import select
+from intention_kernel.runtime.stages.selecting.select import select
 from intention_kernel.runtime.stages.selection import Selection
 from intention_kernel.runtime.stages.turn_outcome import TurnOutcome
 from intention_kernel.runtime.stages.turn_plan import PlanStep

@@ -74,7 +74,10 @@ async def _gateway(kind: str, file: Path, stack: AsyncExitStack) -> ModelGateway
     server.replies = []
     server.reply_to = lambda body: Reply("refusal") if "Fail." in json_codec.dumps(body).decode() else Reply()
     base = f"{server.url}/v1" if kind in ("openai", "local") else server.url
-    return ProviderGateway(kind, "claude-haiku-4-5" if kind == "anthropic" else "a-model", key="k", base_url=base)
+    model = "claude-haiku-4-5" if kind == "anthropic" else "a-model"
+    gateway = ProviderGateway(kind, model, key="k", base_url=base)
+    gateway.load()  # the import of a client takes seconds, and would count as the first request's time
+    return gateway
 
 
 async def test_an_answer_is_json_with_the_names_of_its_makers(subject: Subject) -> None:

@@ -34,7 +34,9 @@ PROVIDERS = list(MODELS)
 def gateway_at(provider: str, url: str) -> ProviderGateway:
     """A gateway of that provider at this address."""
     base = f"{url}/v1" if provider in ("openai", "local") else url
-    return ProviderGateway(provider, MODELS[provider], key=KEY, base_url=base)
+    gateway = ProviderGateway(provider, MODELS[provider], key=KEY, base_url=base)
+    gateway.load()  # the import of a client takes seconds, and would count as the first request's time
+    return gateway
 
 
 @asynccontextmanager
@@ -42,7 +44,6 @@ async def served(provider: str, *replies: Reply) -> AsyncIterator[tuple[Provider
     async with wire_server() as server:
         server.replies = list(replies) or [Reply()]
         gateway = gateway_at(provider, server.url)
-        gateway.load()
         try:
             yield gateway, server
         finally:
