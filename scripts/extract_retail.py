@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from examples.retail.conversations import Action, Conversation, load_conversations
-from examples.retail.records import EXTRACT, Address, Order, Records, User, load_records
+from examples.retail.records import EXTRACT, Address, Changes, Order, Payment, Records, User, load_records
 
 CONVERSATIONS = 60
 WOVEN = 16
@@ -84,7 +84,7 @@ def write_extract(records: Records, chosen: Sequence[Conversation], folder: Path
     _write_map(folder / "orders.json", orders)
     _write_list(folder / "conversations.json", [facts(one) for one in chosen])
     kept = Records(users, records.products, orders)
-    own = [*(woven(kept, one) for one in chosen[:WOVEN]), *moves(kept), *refusals(kept)]
+    own = [*(woven(kept, one) for one in chosen[:WOVEN]), *moves(kept), *refusals(kept), *repetitions(kept)]
     _write_list(folder / "conversations_with_reads.json", own)
 
 
@@ -152,6 +152,44 @@ def refusals(records: Records) -> Iterator[Conversation]:
             ],
             expected_changes={},
         )
+
+
+def repetitions(records: Records) -> Iterator[Conversation]:
+    """Customers who ask for an operation on one record again: they change it back, or were refused the first time."""
+    pending = [order for order in records.orders.values() if order["status"] == "pending"]
+    yield _there_and_back(pending[0])
+    yield _cancelled_at_last(next(order for order in pending if "gift_card" not in str(order["payment_history"])))
+
+
+def _there_and_back(order: Order) -> Conversation:
+    id = order["order_id"]
+    actions = [
+        _write("modify_pending_order_address", None, order_id=id, **_ADDRESS),
+        _read("get_order_details", order_id=id),
+        _write("modify_pending_order_address", None, order_id=id, **order["address"]),
+        _read("get_order_details", order_id=id),
+        _write("modify_pending_order_address", None, order_id=id, **_ADDRESS),
+        _write("modify_pending_order_address", None, order_id=id, **order["address"]),
+    ]
+    return Conversation(id="there-and-back", user_id=order["user_id"], actions=actions, expected_changes={})
+
+
+def _cancelled_at_last(order: Order) -> Conversation:
+    id = order["order_id"]
+    actions = [
+        _write("cancel_pending_order", "no allowed reason", order_id=id, reason="too dear"),
+        _read("get_order_details", order_id=id),
+        _write("cancel_pending_order", None, order_id=id, reason="no longer needed"),
+        _write("cancel_pending_order", "not pending any more", order_id=id, reason="ordered by mistake"),
+    ]
+    cancelled = order.copy()
+    cancelled["status"] = "cancelled"
+    cancelled["cancel_reason"] = "no longer needed"
+    paid = order["payment_history"][0]
+    refund = Payment(transaction_type="refund", amount=paid["amount"], payment_method_id=paid["payment_method_id"])
+    cancelled["payment_history"] = [paid, refund]
+    expected: Changes = {"orders": {id: cancelled}}
+    return Conversation(id="cancelled-at-last", user_id=order["user_id"], actions=actions, expected_changes=expected)
 
 
 def _refused(order: Order) -> Iterator[Action]:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx
 from intention_kernel.failpoints import failpoint
-from pydantic import ConfigDict, JsonValue, TypeAdapter, with_config
+from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from examples.retail.records import Changes
@@ -157,13 +157,16 @@ def _error(response: httpx.Response) -> ShopError | None:
     if kind is not None:
         return kind(**_failure(response))
     # A 503 by anybody else, a proxy say, promises nothing.
-    if response.status_code == 503 and _says_unavailable(response.content):
+    if response.status_code == 503 and _is_unavailable(response):
         return ShopUnavailable(**_failure(response))
     return None
 
 
-def _says_unavailable(content: bytes) -> bool:
-    return b'"code":"unavailable"' in content
+def _is_unavailable(response: httpx.Response) -> bool:
+    try:
+        return _failure(response)["code"] == "unavailable"
+    except ValidationError:
+        return False
 
 
 def _failure(response: httpx.Response) -> _Failure:
