@@ -19,7 +19,7 @@ from intention_kernel.contracts.facts import FactReference
 from intention_kernel.contracts.interactions import Interaction
 from intention_kernel.errors import TurnHeldError
 from intention_kernel.runtime.stages.outcomes import BlockedResult
-from intention_kernel.runtime.stages.resumption import plan_resumption, resumed_steps
+from intention_kernel.runtime.stages.planning.resumption import plan_resumption, resumed_steps
 
 from tests.support.kernel import agent, capability, write
 from tests.support.planning import DONE, Result, Script, Talk, declared, fact, published, question, required, wants

@@ -21,7 +21,7 @@ from intention_kernel.contracts.intentions import IntentionBatch, IntentionReque
 from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.contracts.json_codec import dumps
 from intention_kernel.runtime.stages.outcomes import BlockedResult
-from intention_kernel.runtime.stages.replacement import MAX_AGENDA_ITEMS
+from intention_kernel.runtime.stages.planning.replacement import MAX_AGENDA_ITEMS
 from intention_kernel.runtime.stages.state import KernelState
 from intention_kernel.runtime.stages.turn_plan import PlanStep
 

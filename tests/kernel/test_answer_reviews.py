@@ -10,7 +10,7 @@ from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import ModelGatewayError
 from intention_kernel.ports.model_gateway import ModelTask
 from intention_kernel.runtime.stages.asking import Answered, AnswerT, Ask, Unusable
-from intention_kernel.runtime.stages.interpret import interpret
+from intention_kernel.runtime.stages.interpreting.interpret import interpret
 from intention_kernel.runtime.stages.selection import Selection
 
 from tests.support.interpreting import (

@@ -19,8 +19,8 @@ from intention_kernel.contracts.facts import EvidenceRecord, FactCandidate, Fact
 from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.interactions import InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue, dumps
-from intention_kernel.runtime.stages.blocked import settled_text
-from intention_kernel.runtime.stages.brief import build_brief
+from intention_kernel.runtime.stages.composing.blocked import settled_text
+from intention_kernel.runtime.stages.composing.brief import build_brief
 from intention_kernel.runtime.stages.composition import Composition
 from intention_kernel.runtime.stages.outcomes import StepIssue
 from intention_kernel.runtime.stages.turn_outcome import TurnOutcome

@@ -15,11 +15,11 @@ from intention_kernel.agent.results import (
     ResponseClaim,
 )
 from intention_kernel.contracts.interactions import InteractionAnswer
-from intention_kernel.runtime.stages.blocked import blocked_response, blocked_text, settled_text
-from intention_kernel.runtime.stages.brief import build_brief
-from intention_kernel.runtime.stages.canonical import Copy, joined, refused
-from intention_kernel.runtime.stages.clicks import RefusedClick
-from intention_kernel.runtime.stages.compose import answer_turn
+from intention_kernel.runtime.stages.composing.blocked import blocked_response, blocked_text, settled_text
+from intention_kernel.runtime.stages.composing.brief import build_brief
+from intention_kernel.runtime.stages.composing.canonical import Copy, joined, refused
+from intention_kernel.runtime.stages.composing.compose import answer_turn
+from intention_kernel.runtime.stages.context.clicks import RefusedClick
 from intention_kernel.runtime.stages.outcomes import StepIssue
 from intention_kernel.runtime.stages.turn_outcome import TurnOutcome
 

@@ -15,7 +15,7 @@ from intention_kernel.contracts.interactions import (
     InteractionSelection,
 )
 from intention_kernel.contracts.json_codec import JsonValue
-from intention_kernel.runtime.stages.clicks import (
+from intention_kernel.runtime.stages.context.clicks import (
     RefusedClick,
     answer_of_click,
     clicked_owner,

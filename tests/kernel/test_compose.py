@@ -19,9 +19,9 @@ from intention_kernel.errors import (
 )
 from intention_kernel.ports.model_gateway import ModelTask
 from intention_kernel.runtime.stages.asking import Answered, AnswerT, Ask, Unusable
-from intention_kernel.runtime.stages.blocked import blocked_text, settled_text
-from intention_kernel.runtime.stages.brief import build_brief
-from intention_kernel.runtime.stages.compose import APOLOGY, answer_turn, compose
+from intention_kernel.runtime.stages.composing.blocked import blocked_text, settled_text
+from intention_kernel.runtime.stages.composing.brief import build_brief
+from intention_kernel.runtime.stages.composing.compose import APOLOGY, answer_turn, compose
 from intention_kernel.runtime.stages.composition import Composition
 from intention_kernel.runtime.stages.outcomes import StepIssue
 from intention_kernel.runtime.stages.turn_outcome import TurnOutcome

@@ -25,7 +25,7 @@ from intention_kernel.contracts.facts import FactRecord, Producer
 from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.interactions import Interaction, InteractionOption, InteractionSelection
 from intention_kernel.errors import PolicyContractError
-from intention_kernel.runtime.stages.context import RefusedClick, build_context
+from intention_kernel.runtime.stages.context.context import RefusedClick, build_context
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import TurnView
 

@@ -13,12 +13,12 @@ from intention_kernel.agent.results import CapabilityIssue, NeedsInput, Response
 from intention_kernel.contracts.facts import EvidenceRecord, FactRecord, Producer
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.runtime.stages.asking import Answered, AnswerT, Ask, Unusable
-from intention_kernel.runtime.stages.brief import build_brief
-from intention_kernel.runtime.stages.canonical import Copy
-from intention_kernel.runtime.stages.claims import ComposedAnswer, Requirements, occurrences
-from intention_kernel.runtime.stages.compose import answer_turn
+from intention_kernel.runtime.stages.composing.brief import build_brief
+from intention_kernel.runtime.stages.composing.canonical import Copy
+from intention_kernel.runtime.stages.composing.claims import ComposedAnswer, Requirements, occurrences
+from intention_kernel.runtime.stages.composing.compose import answer_turn
+from intention_kernel.runtime.stages.composing.review import GroundingReview
 from intention_kernel.runtime.stages.outcomes import StepIssue
-from intention_kernel.runtime.stages.review import GroundingReview
 from intention_kernel.runtime.stages.turn_outcome import TurnOutcome
 from pydantic import ValidationError
 

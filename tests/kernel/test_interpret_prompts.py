@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from intention_kernel.agent.prompts import answers, interpretation
-from intention_kernel.runtime.stages import answer_reviews, choice_reviews, interpret, lifecycle_review
+from intention_kernel.runtime.stages.interpreting import answer_reviews, choice_reviews, interpret, lifecycle_review
 
 TEXTS = {prompt.id: prompt.text for prompt in (*interpretation.PROMPTS, *answers.PROMPTS)}
 ASKED_WITH = [

@@ -23,9 +23,9 @@ from intention_kernel.ports.model_gateway import ModelRequest, ModelResult
 from intention_kernel.runtime.events import MAX_AUDIT_BYTES
 from intention_kernel.runtime.models import TurnModels
 from intention_kernel.runtime.stages.asking import Answered, Ask, Unusable
-from intention_kernel.runtime.stages.context import build_context
+from intention_kernel.runtime.stages.context.context import build_context
 from intention_kernel.runtime.stages.redactions import REDACTED, Redactions
-from intention_kernel.runtime.stages.select import select
+from intention_kernel.runtime.stages.selecting.select import select
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 
 from tests.support.asking_models import Gateway, Journal, Sink, new_chain, turn_models

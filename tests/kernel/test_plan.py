@@ -6,7 +6,7 @@ import pytest
 from intention_kernel.agent.policy import Allow, Clarify, Confirm, Deny, PolicyContext, PolicyDefinition, Verdict
 from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.errors import PolicyContractError
-from intention_kernel.runtime.stages.replacement import MAX_AGENDA_ITEMS
+from intention_kernel.runtime.stages.planning.replacement import MAX_AGENDA_ITEMS
 
 from tests.support.kernel import agent, capability, write
 from tests.support.planning import Talk, declared, question, required, wants

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from intention_kernel.contracts.checkpoint import Checkpoint, decode_checkpoint, encode_checkpoint
 from intention_kernel.contracts.json_codec import JsonValue, dumps
-from intention_kernel.runtime.stages.context import build_context
-from intention_kernel.runtime.stages.select import select
+from intention_kernel.runtime.stages.context.context import build_context
+from intention_kernel.runtime.stages.selecting.select import select
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import TurnView, state_of, with_state
 

@@ -12,7 +12,7 @@ from intention_kernel.contracts.facts import EvidenceRecord, FactRecord, FactRef
 from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.interactions import Interaction, InteractionOption
 from intention_kernel.contracts.json_codec import JsonValue
-from intention_kernel.runtime.stages.context import build_context
+from intention_kernel.runtime.stages.context.context import build_context
 from intention_kernel.runtime.stages.redactions import REDACTED
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import TurnView

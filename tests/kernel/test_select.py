@@ -12,8 +12,8 @@ from intention_kernel.contracts.interactions import Interaction, InteractionOpti
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import ModelGatewayError
 from intention_kernel.ports.model_gateway import ModelTask
-from intention_kernel.runtime.stages.context import build_context
-from intention_kernel.runtime.stages.select import select
+from intention_kernel.runtime.stages.context.context import build_context
+from intention_kernel.runtime.stages.selecting.select import select
 from intention_kernel.runtime.stages.selection import ReviewedChoice, Selection
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 

@@ -12,9 +12,9 @@ from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.interactions import Interaction, InteractionOption, InteractionSelection
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.ports.model_gateway import ModelTask
-from intention_kernel.runtime.stages.context import build_context
-from intention_kernel.runtime.stages.interpret import interpret
+from intention_kernel.runtime.stages.context.context import build_context
 from intention_kernel.runtime.stages.interpretation import Interpretation
+from intention_kernel.runtime.stages.interpreting.interpret import interpret
 from intention_kernel.runtime.stages.selection import ReviewedChoice, Selection, SelectionMode, SelectionSource
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from pydantic import BaseModel

@@ -20,14 +20,14 @@ from intention_kernel.contracts.intentions import (
 )
 from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
-from intention_kernel.runtime.stages.activation import next_activation
 from intention_kernel.runtime.stages.interpretation import Interpretation
 from intention_kernel.runtime.stages.outcomes import BlockedResult, Reduction, StepOutcome
-from intention_kernel.runtime.stages.plan import plan_activation, plan_turn
-from intention_kernel.runtime.stages.publish import published_facts
+from intention_kernel.runtime.stages.planning.activation import next_activation
+from intention_kernel.runtime.stages.planning.plan import plan_activation, plan_turn
+from intention_kernel.runtime.stages.planning.schedule import executable, next_round
 from intention_kernel.runtime.stages.redactions import Redactions
-from intention_kernel.runtime.stages.reduce import reduce
-from intention_kernel.runtime.stages.schedule import executable, next_round
+from intention_kernel.runtime.stages.reducing.publish import published_facts
+from intention_kernel.runtime.stages.reducing.reduce import reduce
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import KernelState, NewId, TurnView
 from intention_kernel.runtime.stages.turn_plan import PlanStep, TurnPlan

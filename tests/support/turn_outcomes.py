@@ -13,7 +13,7 @@ from intention_kernel.contracts.intentions import IntentionBatch, IntentionReque
 from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import ReceiptState
-from intention_kernel.runtime.stages.context import build_context
+from intention_kernel.runtime.stages.context.context import build_context
 from intention_kernel.runtime.stages.interpretation import Interpretation
 from intention_kernel.runtime.stages.outcomes import BlockedResult, Skipped, StepIssue, StepOutcome
 from intention_kernel.runtime.stages.redactions import Redactions

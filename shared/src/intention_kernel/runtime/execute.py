@@ -26,8 +26,8 @@ from intention_kernel.ports.turn_body import TurnScope, UncertainStep
 from intention_kernel.runtime.event_chain import EventChain
 from intention_kernel.runtime.stages.event_data import outcome_event
 from intention_kernel.runtime.stages.outcomes import BlockedResult, StepOutcome
-from intention_kernel.runtime.stages.publish import published_facts
-from intention_kernel.runtime.stages.schedule import Round, executable, is_write, next_round
+from intention_kernel.runtime.stages.planning.schedule import Round, executable, is_write, next_round
+from intention_kernel.runtime.stages.reducing.publish import published_facts
 from intention_kernel.runtime.stages.state import TurnView
 from intention_kernel.runtime.stages.turn_plan import PlanStep, TurnPlan
 from intention_kernel.runtime.step_context import StepContext, StepEvents

@@ -17,20 +17,20 @@ from intention_kernel.runtime.event_chain import EventChain
 from intention_kernel.runtime.execute import Executor
 from intention_kernel.runtime.models import TurnModels
 from intention_kernel.runtime.stages import event_data
-from intention_kernel.runtime.stages.activation import next_activation
-from intention_kernel.runtime.stages.canonical import refused
-from intention_kernel.runtime.stages.compose import answer_turn
+from intention_kernel.runtime.stages.composing.canonical import refused
+from intention_kernel.runtime.stages.composing.compose import answer_turn
 from intention_kernel.runtime.stages.composition import Composition
-from intention_kernel.runtime.stages.context import RefusedClick, build_context
-from intention_kernel.runtime.stages.interpret import interpret
+from intention_kernel.runtime.stages.context.context import RefusedClick, build_context
+from intention_kernel.runtime.stages.context.projection import private_strings
 from intention_kernel.runtime.stages.interpretation import Interpretation
+from intention_kernel.runtime.stages.interpreting.interpret import interpret
 from intention_kernel.runtime.stages.outcomes import BlockedResult, Reduction, StepOutcome
-from intention_kernel.runtime.stages.plan import plan_activation, plan_turn
-from intention_kernel.runtime.stages.projection import private_strings
+from intention_kernel.runtime.stages.planning.activation import next_activation
+from intention_kernel.runtime.stages.planning.plan import plan_activation, plan_turn
+from intention_kernel.runtime.stages.planning.resumption import plan_resumption, resumed_steps
 from intention_kernel.runtime.stages.redactions import Redactions
-from intention_kernel.runtime.stages.reduce import reduce
-from intention_kernel.runtime.stages.resumption import plan_resumption, resumed_steps
-from intention_kernel.runtime.stages.select import select
+from intention_kernel.runtime.stages.reducing.reduce import reduce
+from intention_kernel.runtime.stages.selecting.select import select
 from intention_kernel.runtime.stages.selection import Selection
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import KernelState, TurnView

@@ -16,7 +16,7 @@ from intention_kernel.errors import EffectUncertainError
 from intention_kernel.ports.turn_body import Draft, Failure, Opened, Render, TurnScope, UncertainStep
 from intention_kernel.runtime.context import ProgramContext
 from intention_kernel.runtime.events import EventRecorder, Observers
-from intention_kernel.runtime.stages.blocked import blocked_response
+from intention_kernel.runtime.stages.composing.blocked import blocked_response
 from intention_kernel.runtime.stages.memory import (
     BlockedOn,
     with_blocked_steps,
