@@ -39,7 +39,7 @@ async def test_every_block_of_the_page_about_tests_does_what_it_says(monkeypatch
 def test_the_first_agent_has_two_capabilities_and_is_under_fifty_lines_of_code() -> None:
     first = next(block for block in blocks_of("docs/agents.md") if block.file == "app.py")
     lines = [line for line in first.source.splitlines() if line.strip() and not line.startswith("#")]
-    assert first.source.count("CapabilityDefinition(id=") == 2
+    assert first.source.count("= CapabilityDefinition(") == 2
     assert len(lines) < 50
 
 
