@@ -93,5 +93,8 @@ class AgendaItem(StoredModel):
         return AgendaItem(**{name: getattr(self, name) for name in PUBLIC_MEMBERS})
 
 
-PUBLIC_MEMBERS = frozenset({"id", "intention", "status", "missing_facts", "dependencies"})
-"""Of an agenda item, by attribute name; a model, a capability or an event may see these and no others."""
+PUBLIC_MEMBERS = ("id", "intention", "status", "missing_facts", "dependencies")
+"""Of an agenda item, by attribute name; a model, a capability or an event may see these and no others.
+
+Always in this order: a retry in another process has to ask models, byte for byte, what was asked before (protocol R17).
+"""
