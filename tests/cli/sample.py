@@ -1,4 +1,4 @@
-"""An application with one agent."""
+"""Applications with one agent, one that fails, and two."""
 
 from __future__ import annotations
 
@@ -18,3 +18,4 @@ async def _broken(context: TurnContext) -> TurnResult:
 
 
 broken = Application(agents=(Agent("only", _broken),))
+several = Application(agents=(Agent("only", _program), Agent("other", _program)))

@@ -90,6 +90,13 @@ async def test_the_agent_defaults_to_the_only_one_of_the_application(played: Sta
     assert loads((await played.next_request(THREAD)).value)["agentId"] == "only"  # type: ignore[index,call-overload]
 
 
+async def test_of_several_agents_the_first_is_meant_and_it_says_so(played: Stage) -> None:
+    application = "tests.cli.sample:several"
+    said = await intention_beside("send", THREAD, "hello", env=_env(played, application=application))
+    assert (said.code, said.err) == (0, "agent only; --agent may name another: other\n")
+    assert loads((await played.next_request(THREAD)).value)["agentId"] == "only"  # type: ignore[index,call-overload]
+
+
 async def test_the_host_context_may_come_from_a_file_and_must_be_an_object(played: Stage, tmp_path: Path) -> None:
     file = tmp_path / "context.json"
     file.write_text('{"a": 1}')

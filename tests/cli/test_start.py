@@ -79,7 +79,7 @@ def test_failpoints_lists_every_name_with_its_meaning() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["dev", "migrate", "send", "events", "turn", "thread", "receipts", "queue", "rejected"]
+    "command", ["dev", "migrate", "send", "chat", "events", "turn", "thread", "receipts", "queue", "rejected"]
 )
 def test_every_command_explains_itself(command: str) -> None:
     assert f"  {command} " in intention("--help").out
