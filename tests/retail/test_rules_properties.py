@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 from examples.retail.records import Order, Records
 from examples.retail.rules.operations import Kwargs, perform
 from examples.retail.rules.outcomes import Change
-from tests.retail.small_shop import AWAY, BLUE, CARD, DELIVERED, GIFT, GREEN, PENDING, RED, SMALL_GIFT, SOLD_OUT, shop
+from tests.retail.small_shop import (
+    AWAY,
+    BLUE,
+    CARD,
+    DELIVERED,
+    GIFT,
+    GREEN,
+    PENDING,
+    RED,
+    SMALL_GIFT,
+    SOLD_OUT,
+    order,
+    shop,
+)
 
 CENT = 0.01
 order_ids = st.sampled_from([PENDING, PENDING, DELIVERED, DELIVERED, "#W3", "#W9"])
@@ -44,27 +57,27 @@ def on_gift_cards(records: Records) -> Counter[str]:
     for method_id, method in records.users["ann_lee_1"]["payment_methods"].items():
         if "balance" in method:
             held[method_id] = round(method["balance"] * 100)
-    for order in records.orders.values():
-        for entry in order["payment_history"]:
+    for one in records.orders.values():
+        for entry in one["payment_history"]:
             if entry["payment_method_id"] in held:
                 sign = 1 if entry["transaction_type"] == "payment" else -1
                 held[entry["payment_method_id"]] += sign * round(entry["amount"] * 100)
     return held
 
 
-def price_of(order: Order) -> float:
-    return sum(item["price"] for item in order["items"])
+def price_of(priced: Order) -> float:
+    return sum(item["price"] for item in priced["items"])
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(requests, max_size=8))
-def test_no_cent_of_a_gift_card_appears_or_vanishes(sequence: list[tuple[str, Kwargs]]) -> None:
-    records = shop()
+@given(st.lists(requests, max_size=8), st.sampled_from([CARD, GIFT, SMALL_GIFT]))
+def test_no_cent_of_a_gift_card_appears_or_vanishes(sequence: list[tuple[str, Kwargs]], paid_with: str) -> None:
+    records = first = shop(pending=order(PENDING, "pending", RED, paid_with=paid_with))
     for name, kwargs in sequence:
         outcome = perform(records, name, kwargs)
         if isinstance(outcome, Change):
             records = records.over(outcome.users, outcome.orders)
-    assert on_gift_cards(records) == on_gift_cards(shop())
+    assert on_gift_cards(records) == on_gift_cards(first)
     balances = [method.get("balance", 0.0) for method in records.users["ann_lee_1"]["payment_methods"].values()]
     assert min(balances) >= 0
     assert balances == [round(balance, 2) for balance in balances]
