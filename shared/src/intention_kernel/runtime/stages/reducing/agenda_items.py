@@ -59,7 +59,9 @@ class ItemMaker:
         payload: dict[str, JsonValue] = {"intention": self.step.intention.objective, "input": self.step.input}
         if needs.interaction.payload is not None:
             payload["capabilityPayload"] = needs.interaction.payload
-        question = needs.interaction.model_copy(update={"capability_id": self.step.capability_id, "payload": payload})
+        # An id that no earlier question had: a late click on an equal question of before is no consent to this one.
+        kernels = {"id": self.view.new_id("interaction"), "capability_id": self.step.capability_id, "payload": payload}
+        question = needs.interaction.model_copy(update=kernels)
         continuation = needs.continuation if needs.continuation is not None else needs.proposed_input
         return self._asking("waiting_confirmation", question, continuation, needs.model_redactions)
 
