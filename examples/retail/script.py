@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -42,11 +41,11 @@ def script_files(named: str | None) -> tuple[Path, ...]:
 class RetailModel:
     """A ModelGateway without a model and without memory: the same request gets the same answer.
 
-    The files are read at the first request; ConfigurationError then where they cannot be.
+    Raises ConfigurationError where a file cannot be read, or a conversation is in two.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
-        self._files = tuple(files)
+        self._actions = _actions_of(files)
 
     async def invoke(self, request: ModelRequest) -> ModelResult:
         """Answer in the sense of the message. MODEL_SCRIPT_MISSING where its marker names no operation of the files."""
@@ -74,15 +73,15 @@ class RetailModel:
             raise ModelGatewayError("MODEL_SCRIPT_MISSING", detail)
         return actions[found.action_index]
 
-    @cached_property
-    def _actions(self) -> Mapping[str, Sequence[Action]]:
-        found: dict[str, Sequence[Action]] = {}
-        for file in self._files:
-            for conversation in load_conversations(file):
-                if conversation["id"] in found:
-                    raise ConfigurationError(f"{file} holds conversation {conversation['id']!r}, as another file does")
-                found[conversation["id"]] = conversation["actions"]
-        return found
+
+def _actions_of(files: Sequence[Path]) -> dict[str, Sequence[Action]]:
+    found: dict[str, Sequence[Action]] = {}
+    for file in files:
+        for conversation in load_conversations(file):
+            if conversation["id"] in found:
+                raise ConfigurationError(f"{file} holds conversation {conversation['id']!r}, as another file does")
+            found[conversation["id"]] = conversation["actions"]
+    return found
 
 
 def _confirms(context: Mapping[str, JsonValue]) -> bool:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import cast
 
 from intention_kernel.ports.model_gateway import ModelGateway
@@ -15,27 +11,11 @@ from intention_kernel.testing import MemoryDurability, SpokenTurn, Talk
 from examples.retail.agent import retail_agent
 from examples.retail.conversations import Action, Conversation
 from examples.retail.customer import SHOP
-from examples.retail.records import EXTRACT
 from examples.retail.records_comparison import differences
 from examples.retail.script_turns import turns_of
 from examples.retail.shop_client import ShopClient
 
 AGENT = retail_agent()
-_LISTENING = "listening on "
-
-
-@contextmanager
-def shop_process(data: Path = EXTRACT) -> Iterator[str]:
-    """The address of a shop with a database in memory; it is killed at the end."""
-    command = [sys.executable, "-m", "examples.retail.shop", "--port", "0", "--database", ":memory:", "--data", str(data)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line.startswith(_LISTENING), line
-            yield line.removeprefix(_LISTENING).strip()
-        finally:
-            process.kill()
 
 
 def talk_of(conversation: Conversation, model: ModelGateway, shop: ShopClient, world: str | None = None) -> Talk:
