@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from intention_kernel.settings import Variable, variables
+from intention_kernel.models.settings import ModelSettings
+from intention_kernel.settings import ProcessSettings, Variable, variables
 from outbox_relay.settings import RelaySettings
 from receipt_reconciler.settings import ReconcilerSettings
 from turn_runner.settings import RunnerSettings
@@ -21,6 +22,14 @@ message that lists all that is wrong. Generated from the settings classes by `ma
 |---|---|---|---|
 """
 
+MODELS = """
+The two processes that load the application read these as well where it calls `gateway_from_environment()`
+([models](models.md)). Without any of them there is no gateway.
+
+| variable | default | what it says |
+|---|---|---|
+"""
+
 OTHERS = """
 Beside them: `INTENTION_TEST_SERVERS` (`embedded`, the default; `docker`; `external`) chooses the servers of the tests, and
 addresses that are set always win; `FAN7_INVENTORY_URL` tells the FAN-7 example where its inventory is. The `intention` command
@@ -32,7 +41,7 @@ where the environment names neither server, all that it does not name from `.int
 
 def page() -> str:
     """The whole page."""
-    classes = {
+    classes: dict[str, type[ProcessSettings]] = {
         "turn-runner": RunnerSettings,
         "outbox-relay": RelaySettings,
         "receipt-reconciler": ReconcilerSettings,
@@ -42,14 +51,22 @@ def page() -> str:
         for variable in variables(settings_class):
             readers.setdefault(variable, []).append(process)
     rows = "".join(_row(variable, processes, len(classes)) for variable, processes in readers.items())
-    return HEAD + rows + OTHERS
+    models = "".join(_model_row(variable) for variable in variables(ModelSettings))
+    return HEAD + rows + MODELS + models + OTHERS
 
 
 def _row(variable: Variable, processes: list[str], all_of_them: int) -> str:
     default = "required" if variable.default is None else f"`{variable.default}`" if variable.default else "empty"
     by = "all three" if len(processes) == all_of_them else ", ".join(f"`{process}`" for process in processes)
-    description = variable.description.replace("|", "\\|")
-    return f"| `{variable.name}` | {default} | {by} | {description} |\n"
+    return f"| `{variable.name}` | {default} | {by} | {_description(variable)} |\n"
+
+
+def _model_row(variable: Variable) -> str:
+    return f"| `{variable.name}` | {f'`{variable.default}`' if variable.default else 'empty'} | {_description(variable)} |\n"
+
+
+def _description(variable: Variable) -> str:
+    return variable.description.replace("|", "\\|")
 
 
 def main() -> None:

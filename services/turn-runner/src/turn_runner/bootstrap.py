@@ -19,6 +19,7 @@ from intention_kernel.errors import ConfigurationError
 from intention_kernel.ids import random_id
 from intention_kernel.kafka.topics import partition_counts
 from intention_kernel.kafka.traces import KafkaTraces
+from intention_kernel.models.closing import closed_at_the_end
 from intention_kernel.ports.turn_body import TurnBody
 from intention_kernel.postgres.reading import open_reading
 from intention_kernel.postgres.store import PostgresStore
@@ -58,6 +59,7 @@ async def wired_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
     process = ProcessIdentity(settings.instance or boot.hex, boot)
     traces = KafkaTraces(settings.kafka_bootstrap_servers, topics.traces)
     async with (
+        closed_at_the_end(application.gateway),
         open_ports(application) as ports,
         PostgresStore.open(settings.database_url, pool_size=settings.pool_size) as store,
     ):

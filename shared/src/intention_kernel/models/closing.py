@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Protocol, runtime_checkable
 
 from intention_kernel.ports.model_gateway import ModelGateway
@@ -20,3 +22,12 @@ async def close_gateway(gateway: ModelGateway | None) -> None:
     """Close a gateway that holds something; the others, and None, need no closing."""
     if isinstance(gateway, ClosingGateway):
         await gateway.aclose()
+
+
+@asynccontextmanager
+async def closed_at_the_end(gateway: ModelGateway | None) -> AsyncIterator[None]:
+    """`close_gateway` when the block is left, however that is."""
+    try:
+        yield
+    finally:
+        await close_gateway(gateway)
