@@ -101,7 +101,7 @@ class ConversationMachine(ThreadUnderTest):
         before = self.checkpoint
         stale = self.closed[pick % len(self.closed)]
         turn_id = self.next_turn()
-        self.deliver(turn_id, Message(), "Yes", {"interactionId": stale, "optionId": "yes"}, "none", [])
+        self.deliver(turn_id, Message(answer="yes"), "Yes", {"interactionId": stale, "optionId": "yes"}, "none", [])
         assert len(self.actor.gateway.requests) == asked
         assert before is not None
         self.look([])
