@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import httpx
 from intention_kernel.agent import Absent, Found, Lookup, ReceiptView
-from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.ports.model_gateway import ModelGateway
 from intention_kernel.testing import MemoryDurability, SpokenTurn, Talk
 
@@ -72,7 +72,7 @@ async def settled_by_lookup(talk: Talk, effect_key: str, shop: ShopClient) -> Sp
         attempt=receipt.attempt,
         prepared_at=now,
         call_deadline=now,
-        host_context=dict(talk.host_context or {}),
+        host_context=_stored_host_context(talk, effect_key),
     )
     match await effect.resolver.find(view, {SHOP: shop}):
         case Found(value=value):
@@ -81,3 +81,8 @@ async def settled_by_lookup(talk: Talk, effect_key: str, shop: ShopClient) -> Sp
             return await talk.settles_as_not_applied(effect_key)
         case other:
             raise AssertionError(f"the shop's answer proves nothing: {other}")
+
+
+def _stored_host_context(talk: Talk, effect_key: str) -> JsonValue:
+    rows = talk.durability.store.tables.receipts_of(talk.thread_id)
+    return loads(next(row.host_context for row in rows if row.effect_key == effect_key))

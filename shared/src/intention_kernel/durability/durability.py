@@ -10,8 +10,8 @@ from typing import assert_never
 
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
-from intention_kernel.contracts.json_codec import dumps
-from intention_kernel.contracts.turn_request import ReconciliationTrigger
+from intention_kernel.contracts.json_codec import dumps, loads
+from intention_kernel.contracts.turn_request import ReconciliationTrigger, TurnRequest
 from intention_kernel.durability import endings
 from intention_kernel.durability.effect_attempt import EffectAttempts
 from intention_kernel.durability.journal import Journal, resumed_turn
@@ -223,7 +223,7 @@ class Durability:
             tenant_id=request.tenant_id,
             fence=begun.fence,
             number=begun.attempt,
-            host_context=dumps(request.host_context),
+            host_context=_host_context(opened),
             requested_at_ms=resumed_at_ms or begun.requested_at_ms or opened.delivery.origin.timestamp_ms,
             lease_seconds=self._limits.lease_seconds,
             end_seconds=started_seconds + timeout,
@@ -234,6 +234,15 @@ class Durability:
         journal = Journal(begun.journal, resumed_turn(continuation) if continuation else None)
         attempts = EffectAttempts(attempt, self._process, self._store, self._clock, lease, journal, self.abandoned)
         return DurableScope(attempt, attempts, self._clock, lease, journal)
+
+
+def _host_context(opened: Opened) -> bytes:
+    """What the host said of the request that runs; resolvers read it on the receipt. A continuation's own request carries
+    ids only: what counts is that of the turn that it resumes (interface 2)."""
+    stored = opened.continuation.request if opened.continuation else None
+    if stored is None:
+        return dumps(opened.delivery.request.host_context)
+    return dumps(TurnRequest.model_validate(loads(stored)).host_context)
 
 
 def _refusal(delivery: Delivery, body: TurnBody | None, begun: Begun) -> tuple[str, str] | None:
