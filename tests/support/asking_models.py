@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
 from intention_kernel.agent.effect import Effect
@@ -12,6 +13,7 @@ from intention_kernel.clock import Clock, ManualClock
 from intention_kernel.contracts.digest import digest
 from intention_kernel.contracts.event import KernelEvent
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
+from intention_kernel.errors import TurnHeldError
 from intention_kernel.ports.model_gateway import ModelGateway, ModelRequest, ModelResult, ModelUsage
 from intention_kernel.ports.turn_body import TurnAttempt, UncertainStep
 from intention_kernel.runtime.event_chain import EventChain
@@ -71,6 +73,9 @@ class JournalScope:
         known_by, body = self.journal.entries[entry]
         assert known_by == digest(request), f"another request under {entry}"
         return loads(body)
+
+    def hold(self, why: TurnHeldError) -> NoReturn:
+        raise why
 
     async def close(self) -> None:
         return

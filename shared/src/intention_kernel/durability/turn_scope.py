@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import NoReturn
 
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
 from intention_kernel.agent.effect import Effect
@@ -129,6 +130,10 @@ class DurableScope:
         check(result)
         self._journal.append(recorded_entry(entry_name, request_digest, result))
         return result
+
+    def hold(self, why: TurnHeldError) -> NoReturn:
+        """The attempt ends here and counts for nothing (R8)."""
+        raise self._break(why)
 
     def unclaimed(self) -> tuple[str, ...]:
         """The keys that earlier attempts prepared and this one has not met (R15)."""

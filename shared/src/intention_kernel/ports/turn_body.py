@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 from uuid import UUID
 
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
@@ -13,6 +13,7 @@ from intention_kernel.agent.effect import Effect
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.result import TurnStatus
 from intention_kernel.contracts.turn_request import TurnRequest
+from intention_kernel.errors import TurnHeldError
 from intention_kernel.ports.turn_store import Begun, Continuation, HeldReceipt, Origin
 
 
@@ -131,6 +132,13 @@ class TurnScope(Protocol):
 
     async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         """A model's or step's result; from the journal where an earlier attempt recorded the same request (R16)."""
+        ...
+
+    def hold(self, why: TurnHeldError) -> NoReturn:
+        """Raise it, and let the turn wait for a build that fits, whatever the body makes of it: no attempt is used (R8).
+
+        For bodies alone: TurnHeldError out of an application's code is a failure like any other.
+        """
         ...
 
     async def close(self) -> None:

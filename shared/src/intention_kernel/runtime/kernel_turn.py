@@ -11,6 +11,7 @@ from intention_kernel.agent.effect import Ports
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.agenda import BlockedReceipt
 from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.errors import TurnHeldError
 from intention_kernel.ports.model_gateway import ModelGateway
 from intention_kernel.ports.turn_body import TurnScope
 from intention_kernel.runtime.event_chain import EventChain
@@ -35,7 +36,7 @@ from intention_kernel.runtime.stages.selection import Selection
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import KernelState, TurnView
 from intention_kernel.runtime.stages.turn_outcome import SettledEffect, TurnOutcome
-from intention_kernel.runtime.stages.turn_plan import TurnPlan
+from intention_kernel.runtime.stages.turn_plan import PlanStep, TurnPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,17 @@ class KernelTurn:
         work, executor = Work(self.view.state), self._executor(resumed_turn_id)
         plan = plan_resumption(self.view, resumed_turn_id)
         await self._tell_plan(plan)
-        outcomes = await executor.resume(resumed_steps(self.view, resumed_turn_id), plan, work.state.facts)
+        outcomes = await executor.resume(self._resumed(resumed_turn_id), plan, work.state.facts)
         work.add(plan, outcomes, reduce(self.view, work.state, plan, outcomes))
         await self._go_on(work, executor)
         models = TurnModels(self.gateway, self.scope, self.chain, self.clock, snapshot)
         return await self._end(snapshot, models, work, None, None, settled)
+
+    def _resumed(self, resumed_turn_id: str) -> tuple[PlanStep, ...]:
+        try:
+            return resumed_steps(self.view, resumed_turn_id)
+        except TurnHeldError as why:
+            self.scope.hold(why)
 
     def _executor(self, resumed_turn_id: str | None) -> Executor:
         return Executor(

@@ -140,6 +140,24 @@ class AgentSeedContract:
         assert len(said.actor.ledger.calls) == 1
         assert [item["status"] for item in memory.agenda] == ["waiting_confirmation"]
 
+    async def test_a_build_that_goes_on_with_the_thread_holds_what_another_version_of_a_capability_began(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R8: it accepts the thread and cannot meet that effect; the continuation waits and uses up no attempt."""
+        said = talk(boundary)
+        await said.say(BUY)
+        await said.say(YES, fates=("lost",))
+        (call,) = said.actor.ledger.calls
+        await said.actor.settle(call.key)
+        await said.actor.deploy(2)
+        for _ in range(said.actor.conversation.limits.attempts + 1):
+            assert await said.actor.go_on(REQUESTED_AT_MS, []) == []
+        assert (await said.say(Message()))["status"] == "completed"
+        await said.actor.deploy(1)
+        assert len(await said.actor.go_on(REQUESTED_AT_MS, [])) == 1
+        assert (await said.actor.conversation.checkpoint()).agenda == ()
+        assert len(said.actor.ledger.calls) == 1
+
     async def test_the_checkpoint_stores_canonical_state_and_nothing_else(self, boundary: BoundaryHarness) -> None:
         """Messages, facts with evidence and lineage, agenda, interaction, receipts, fingerprint, schema revision."""
         said = talk(boundary)

@@ -10,7 +10,7 @@ from typing import NoReturn
 from intention_kernel.agent.context import EffectResult, Operation, ReceiptReference
 from intention_kernel.agent.effect import Effect, EffectAuthority
 from intention_kernel.contracts.json_codec import JsonValue
-from intention_kernel.errors import EffectError
+from intention_kernel.errors import EffectError, TurnHeldError
 from intention_kernel.ports.turn_body import Draft, Failure, Opened, Render, TurnAttempt, TurnScope, UncertainStep
 from intention_kernel.runtime.agent_body import AgentBody
 
@@ -90,6 +90,9 @@ class _WatchedScope:
 
     async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         return await self.scope.recorded(name, request, operation)
+
+    def hold(self, why: TurnHeldError) -> NoReturn:
+        self.scope.hold(why)
 
     async def close(self) -> None:
         await self.scope.close()
