@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -99,6 +100,7 @@ class Client:
         self._clock: Clock = SystemClock()
         self._counts: dict[str, int] = {}
         self._producer: _Producer | None = None
+        self._starting = asyncio.Lock()
 
     async def __aenter__(self) -> Client:
         """Looks at the topics; raises ConfigurationError where some are missing."""
@@ -183,19 +185,23 @@ class Client:
         return Origin(topic, sent.partition, sent.offset) if sent.offset >= 0 else None
 
     async def _started_producer(self) -> _Producer:
-        if self._producer is None:
-            producer: _Producer = AIOKafkaProducer(  # type: ignore[no-untyped-call]
-                bootstrap_servers=self._servers,
-                acks="all",
-                enable_idempotence=True,
-                max_request_size=_LARGEST_RECORD_BYTES,
-                request_timeout_ms=_REQUEST_TIMEOUT_MS,
-            )
-            with broker_errors(f"reaching Kafka at {self._bootstrap}"):
-                try:
-                    await producer.start()
-                except BaseException:
-                    await producer.stop()
-                    raise
-            self._producer = producer
-        return self._producer
+        async with self._starting:  # several may send for the first time at once
+            if self._producer is None:
+                self._producer = await self._start_producer()
+            return self._producer
+
+    async def _start_producer(self) -> _Producer:
+        producer: _Producer = AIOKafkaProducer(  # type: ignore[no-untyped-call]
+            bootstrap_servers=self._servers,
+            acks="all",
+            enable_idempotence=True,
+            max_request_size=_LARGEST_RECORD_BYTES,
+            request_timeout_ms=_REQUEST_TIMEOUT_MS,
+        )
+        with broker_errors(f"reaching Kafka at {self._bootstrap}"):
+            try:
+                await producer.start()
+            except BaseException:
+                await producer.stop()
+                raise
+        return producer
