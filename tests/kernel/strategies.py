@@ -157,7 +157,12 @@ def facts(draw: st.DrawFn, fact_type: str) -> Doc:
 
 messages = st.lists(
     record(
-        {"role": st.sampled_from(["user", "assistant"]), "text": public_text, "at": st.just("2026-01-01T00:00:00Z")},
+        {
+            "role": st.sampled_from(["user", "assistant"]),
+            "text": public_text,
+            "turnId": st.just("turn-1"),
+            "at": st.just("2026-01-01T00:00:00Z"),
+        },
         modelText=public_text,
     ),
     max_size=3,

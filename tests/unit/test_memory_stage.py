@@ -75,6 +75,17 @@ def test_receipts_that_something_refers_to_are_kept_and_the_last_ones() -> None:
     assert len(set(kept)) == len(kept)
 
 
+def test_receipts_of_a_compiled_agents_blocked_steps_and_evidence_are_kept() -> None:
+    step: dict[str, JsonValue] = {"id": "agenda:1", "status": "blocked", "blocked": {"receipts": [{"receiptId": "r1"}]}}
+    fact: dict[str, JsonValue] = {"type": "charge", "evidence": [{"id": "r0", "content": "charged"}]}
+    memory = Checkpoint(agent_id="a", fingerprint="f", agenda=(step,), facts={"charge@1": fact})
+    for number in range(MAX_RECENT_RECEIPTS + 10):
+        memory = with_receipts(memory, mark(), [receipt(number)])
+    kept = [record["receiptId"] for record in memory.receipts]
+    assert kept[:2] == ["r0", "r1"]
+    assert len(kept) == 2 + MAX_RECENT_RECEIPTS
+
+
 def test_a_receipt_appears_once_with_its_newest_state() -> None:
     memory = with_receipts(EMPTY, mark(), [{**receipt(1), "state": "uncertain"}, receipt(2)])
     memory = with_receipts(memory, mark("t2"), [receipt(1)])

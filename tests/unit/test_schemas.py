@@ -7,13 +7,20 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from intention_kernel.contracts.checkpoint import encode_checkpoint
+from hypothesis import HealthCheck, given, settings
+from intention_kernel.contracts.checkpoint import Checkpoint, encode_checkpoint
 from intention_kernel.contracts.schemas import all_schemas, schema_text
 from intention_kernel.contracts.turn_request import decode_turn_request
 from intention_kernel.errors import RejectedError
 from intention_kernel.testing.conversation import Conversation
 from intention_kernel.testing.memory_harness import MemoryHarness
 from intention_kernel.testing.program_world import Provider, charging
+
+from tests.kernel.strategies import checkpoints
+from tests.support.kernel_journey import journey
+
+QUESTION = {"id": "which", "kind": "choice", "goal": "Which?"}
+OPTION = {"id": "a", "label": "A"}
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
@@ -50,6 +57,50 @@ async def test_real_events_traces_results_and_checkpoints_fit() -> None:
         fits("trace.v1", trace)
     fits("checkpoint.v1", json.loads(encode_checkpoint(await conversation.checkpoint())))
     assert {event["type"] for event in events} == {"turn.started", "effect.uncertain", "turn.completed"}
+
+
+async def test_real_events_results_and_checkpoints_of_a_compiled_agent_fit() -> None:
+    found = await journey()
+    for event in found.events:
+        fits("kernel-event.v1", event)
+        if event["type"] == "turn.completed":
+            fits("turn-completed.v1", event["data"])
+    for trace in found.traces:
+        fits("trace.v1", trace)
+    for checkpoint in found.checkpoints:
+        fits("checkpoint.v1", json.loads(encode_checkpoint(checkpoint)))
+    kept = [item for checkpoint in found.checkpoints for item in checkpoint.agenda]
+    assert {item["status"] for item in kept} == {"waiting_input", "waiting_facts", "waiting_confirmation", "blocked"}
+    assert any(checkpoint.facts for checkpoint in found.checkpoints)
+    assert any(checkpoint.receipts for checkpoint in found.checkpoints)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(checkpoints())
+def test_every_checkpoint_that_the_kernel_can_read_fits(checkpoint: Checkpoint) -> None:
+    fits("checkpoint.v1", json.loads(encode_checkpoint(checkpoint)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"messages": [{"role": "system", "text": "x", "turnId": "t", "at": "2026-01-01T00:00:00Z", "index": 0}]},
+        {"messages": [{"role": "user"}]},
+        {"facts": {"a@1": {"type": "a", "value": 1}}},
+        {"agenda": [{"id": "x", "status": "ready"}]},
+        {"interaction": {"id": "x", "kind": "riddle", "goal": "?"}},
+        {"interaction": QUESTION | {"options": [OPTION | {"referenceExamples": ["x"] * 33}]}},
+        {"interaction": QUESTION | {"options": [OPTION | {"referenceExamples": ["x" * 257]}]}},
+        {"interaction": QUESTION | {"options": [OPTION | {"referenceExamples": [" "]}]}},
+        {"receipts": [{"receiptId": "x"}]},
+    ],
+)
+def test_what_is_no_memory_of_a_thread_does_not_fit(change: dict[str, object]) -> None:
+    memory = json.loads(encode_checkpoint(Checkpoint(agent_id="a", fingerprint="f")))
+    allowed: dict[str, object] = {"interaction": QUESTION | {"options": [OPTION | {"referenceExamples": []}]}}
+    fits("checkpoint.v1", memory | allowed)
+    with pytest.raises(jsonschema.ValidationError):
+        fits("checkpoint.v1", memory | change)
 
 
 async def test_a_turn_that_is_given_up_fits() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from intention_kernel.contracts.wire import AnyJson, StoredModel, Text
@@ -24,7 +24,11 @@ def _reference_example(value: str) -> str:
     return value
 
 
-ReferenceExample = Annotated[Text, AfterValidator(_reference_example)]
+ReferenceExample = Annotated[
+    Text,
+    AfterValidator(_reference_example),
+    WithJsonSchema({"type": "string", "maxLength": MAX_REFERENCE_EXAMPLE_LENGTH, "pattern": r"\S"}),
+]
 
 
 class InteractionOption(StoredModel):

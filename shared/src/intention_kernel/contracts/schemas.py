@@ -10,33 +10,25 @@ import json
 import sys
 from pathlib import Path
 
-from intention_kernel.contracts.checkpoint import MAX_FACTS, MAX_MESSAGES, SCHEMA_REVISION
+from intention_kernel.contracts.checkpoint_schema import checkpoint_schema
 from intention_kernel.contracts.event import EVENT_VERSION
+from intention_kernel.contracts.schema_parts import ANY, COUNT, ID, RECEIPT_ID, STATE, TIME, Schema, object_schema
 from intention_kernel.contracts.turn_request import TurnRequest
 
-Schema = dict[str, object]
-
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-_ID: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
-_RECEIPT_ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
-_TIME: Schema = {"type": "string", "format": "date-time"}
-_STATE: Schema = {"enum": ["prepared", "completed", "failed", "uncertain"]}
-_COUNT: Schema = {"type": "integer", "minimum": 1}
-_ANY: Schema = {}
 
 
 def all_schemas() -> dict[str, Schema]:
     """File name (without `.json`) to schema. What a later build may add is optional; a reader ignores what it does not know."""
     return {
         "turn-request.v1": _turn_request(),
-        "kernel-event.v1": _event("A committed event on turns.events", {"sequence": _COUNT}, ["sequence"]),
+        "kernel-event.v1": _event("A committed event on turns.events", {"sequence": COUNT}, ["sequence"]),
         "trace.v1": _event("A live event on turns.traces", {"attempt": {"type": "integer", "minimum": 0}}, ["attempt"]),
         "turn-completed.v1": _turn_completed(),
         "turn-failed.v1": _turn_failed(),
         "reconciliation-notice.v1": _notice(),
         "resolution.v1": _resolution(),
-        "checkpoint.v1": _checkpoint(),
+        "checkpoint.v1": checkpoint_schema(),
     }
 
 
@@ -57,11 +49,6 @@ def write_schemas(folder: Path) -> list[Path]:
     return written
 
 
-def _object(title: str, members: Schema, required: list[str], *, closed: bool = False) -> Schema:
-    schema: Schema = {"title": title, "type": "object", "properties": members, "required": required}
-    return {**schema, "additionalProperties": False} if closed else schema
-
-
 def _turn_request() -> Schema:
     schema: Schema = TurnRequest.model_json_schema(by_alias=True)
     return {**schema, "title": "A turn request on turns.requests; the record's key is threadId as UTF-8"}
@@ -69,107 +56,92 @@ def _turn_request() -> Schema:
 
 def _event(title: str, numbering: Schema, required: list[str]) -> Schema:
     members: Schema = {
-        "id": _ID,
-        "type": _ID,
+        "id": ID,
+        "type": {**ID, "description": "docs/events.md lists ours; applications have types of their own"},
         "version": {"const": EVENT_VERSION},
-        "occurredAt": _TIME,
-        "threadId": _ID,
-        "turnId": _ID,
-        "stepId": _ID,
+        "occurredAt": TIME,
+        "threadId": ID,
+        "turnId": ID,
+        "stepId": ID,
         **numbering,
-        "correlationId": _ID,
-        "causationId": _ID,
+        "correlationId": ID,
+        "causationId": ID,
         "category": {"enum": ["trace", "audit", "integration"]},
-        "data": _ANY,
+        "data": ANY,
     }
     always = ["id", "type", "version", "occurredAt", "threadId", "turnId", "correlationId", "category", "data"]
-    return _object(title, members, [*always, *required])
+    return object_schema(title, members, [*always, *required])
 
 
 def _turn_completed() -> Schema:
-    response = _object(
+    response = object_schema(
         "What the user is shown",
         {
             "message": {"type": "string"},
             "status": {"type": "string"},
             "claims": {"type": "array"},
-            "interaction": _ANY,
+            "interaction": ANY,
             "artifacts": {"type": "array"},
         },
         ["message", "status"],
     )
     members: Schema = {
-        "revision": _COUNT,
+        "revision": COUNT,
         "status": {"enum": ["completed", "blocked", "failed"]},
         "response": {"anyOf": [{"type": "null"}, response]},
-        "blockedOn": {"type": "array", "items": _RECEIPT_ID},
+        "blockedOn": {"type": "array", "items": RECEIPT_ID},
         "facts": {"type": "array", "items": {"type": "string"}},
         "replayed": {"type": "boolean"},
     }
-    return _object("data of turn.completed and turn.replayed", members, list(members))
+    return object_schema("data of turn.completed and turn.replayed", members, list(members))
 
 
 def _turn_failed() -> Schema:
-    receipt = _object(
-        "A receipt that the turn holds", {"receiptId": _RECEIPT_ID, "state": _STATE}, ["receiptId", "state"]
+    receipt = object_schema(
+        "A receipt that the turn holds", {"receiptId": RECEIPT_ID, "state": STATE}, ["receiptId", "state"]
     )
     members: Schema = {
         "reason": {"type": "string"},
         "detail": {"type": ["string", "null"]},
-        "attempts": _COUNT,
+        "attempts": COUNT,
         "receipts": {"type": "array", "items": receipt},
     }
-    return _object("data of turn.failed", members, list(members))
+    return object_schema("data of turn.failed", members, list(members))
 
 
 def _notice() -> Schema:
     members: Schema = {
         "schemaVersion": {"const": 1},
-        "receiptId": _RECEIPT_ID,
-        "threadId": _ID,
-        "turnId": _ID,
-        "tenantId": _ID,
+        "receiptId": RECEIPT_ID,
+        "threadId": ID,
+        "turnId": ID,
+        "tenantId": ID,
         "effect": {"type": "string"},
-        "state": _STATE,
+        "state": STATE,
         "settlement": {"type": "integer", "minimum": 0},
         "phase": {"enum": ["open", "decided", "done", "failed"]},
-        "version": _COUNT,
+        "version": COUNT,
         "title": {"type": "string"},
-        "occurredAt": _TIME,
+        "occurredAt": TIME,
     }
     required = [name for name in members if name != "tenantId"]
-    return _object("A notice on receipts.reconciliation", members, required)
+    return object_schema("A notice on receipts.reconciliation", members, required)
 
 
 def _resolution() -> Schema:
     members: Schema = {
         "schemaVersion": {"const": 1},
-        "decisionId": _ID,
-        "receiptId": _RECEIPT_ID,
-        "expectedVersion": _COUNT,
+        "decisionId": ID,
+        "receiptId": RECEIPT_ID,
+        "expectedVersion": COUNT,
         "resolution": {"enum": ["applied", "not_applied"]},
-        "value": _ANY,
+        "value": ANY,
         "reference": {"type": "string"},
         "reason": {"type": "string"},
         "actor": {"type": "string", "minLength": 1},
     }
     required = [name for name in members if name not in {"value", "reference"}]
-    return _object("A decision on receipts.resolutions", members, required, closed=True)
-
-
-def _checkpoint() -> Schema:
-    record: Schema = {"type": "object"}
-    members: Schema = {
-        "schemaRevision": {"const": SCHEMA_REVISION},
-        "agentId": _ID,
-        "fingerprint": {"type": "string"},
-        "messages": {"type": "array", "maxItems": MAX_MESSAGES, "items": record},
-        "facts": {"type": "object", "maxProperties": MAX_FACTS, "additionalProperties": record},
-        "agenda": {"type": "array", "items": record},
-        "interaction": _ANY,
-        "receipts": {"type": "array", "items": record},
-    }
-    return _object("A thread's checkpoint, as the database keeps it", members, list(members))
+    return object_schema("A decision on receipts.resolutions", members, required, closed=True)
 
 
 if __name__ == "__main__":

@@ -123,9 +123,22 @@ def _is_blocked_step(item: Record, turn_id: str) -> bool:
 
 
 def _referenced(checkpoint: Checkpoint) -> set[str]:
-    references = {str(item["receiptId"]) for item in checkpoint.agenda if "receiptId" in item}
+    """Receipts that an item waits for, and evidence of facts: a Program's is receipt ids, a compiled agent's has ids of
+    its capabilities, which may be those of receipts."""
+    references: set[str] = set()
+    for item in checkpoint.agenda:
+        references |= _ids((item,), "receiptId")
+        blocked = item.get("blocked")
+        if isinstance(blocked, dict):
+            references |= _ids(blocked.get("receipts"), "receiptId")
     for record in checkpoint.facts.values():
-        evidence = record.get("evidence")
-        if isinstance(evidence, list):
-            references.update(str(receipt_id) for receipt_id in evidence)
+        references |= _ids(record.get("evidence"), "id")
     return references
+
+
+def _ids(values: object, member: str) -> set[str]:
+    """Of a list of ids, or of records that have theirs as `member`."""
+    if not isinstance(values, list | tuple):
+        return set()
+    found = (value.get(member) if isinstance(value, dict) else value for value in values)
+    return {value for value in found if isinstance(value, str)}
