@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from intention_kernel.agent.schema import Invalid, Valid, compile_schema
+from intention_kernel.agent.compile_schema import compile_schema
+from intention_kernel.agent.schema import Invalid, Valid
 from intention_kernel.agent.schema_contract import schema_contract
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import ConfigurationError

@@ -10,9 +10,10 @@ from intention_kernel.agent.capability import CapabilityDefinition
 from intention_kernel.agent.checks.capability_members import capability_problems
 from intention_kernel.agent.checks.effects import effect_problems
 from intention_kernel.agent.checks.words import is_identifier
+from intention_kernel.agent.compile_schema import compile_schema
 from intention_kernel.agent.compiled import Capability
 from intention_kernel.agent.effect import Effect
-from intention_kernel.agent.schema import Schema, SchemaSource, compile_schema
+from intention_kernel.agent.schema import Schema, SchemaSource
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.errors import CompileProblem, ConfigurationError
