@@ -378,9 +378,9 @@ SERVICES: tuple[Mutation, ...] = (
         "the contracts allow what the committed schemas do not",
         (
             Edit(
-                f"{_LIBRARY}/contracts/schemas.py",
-                '_COUNT: Schema = {"type": "integer", "minimum": 1}',
-                '_COUNT: Schema = {"type": "integer", "minimum": 0}',
+                f"{_LIBRARY}/contracts/schema_parts.py",
+                'COUNT: Schema = {"type": "integer", "minimum": 1}',
+                'COUNT: Schema = {"type": "integer", "minimum": 0}',
             ),
         ),
         ("tests/unit/test_schemas.py::test_committed_schemas_are_what_the_contracts_generate",),
