@@ -15,6 +15,9 @@ from intention_kernel.runtime.events import MAX_AUDIT_BYTES
 
 Data = dict[str, JsonValue]
 
+_REASONING = ("chainOfThought", "privateReasoning", "rawReasoning")
+_ENCODED_REASONING = tuple(name.encode() for name in _REASONING)
+
 _FACT = ("type", "version", "value", "producedBy")
 _INTERACTION = ("id", "kind", "capabilityId", "goal", "options")
 _GUIDANCE = ("id", "version", "matchedSelectors")
@@ -54,9 +57,23 @@ def request_audit(request: ModelRequest, prompt: Prompt, context: Data, more: Ma
 
 
 def bounded(data: JsonValue) -> JsonValue:
-    """The data, or its digest and size beyond the most that an event shows: observation never makes a turn fail (design 6)."""
-    size_bytes = len(dumps(data))
-    return data if size_bytes <= MAX_AUDIT_BYTES else {"digest": digest(data).hex(), "bytes": size_bytes}
+    """The data, or its digest and size beyond the most that an event shows: observation never makes a turn fail (design 6).
+
+    What a model thought to itself is left out, where an answer has it as a member of one of the usual names.
+    """
+    encoded = dumps(data)
+    if any(name in encoded for name in _ENCODED_REASONING):
+        data = _without_reasoning(data)
+        encoded = dumps(data)
+    return data if len(encoded) <= MAX_AUDIT_BYTES else {"digest": digest(data).hex(), "bytes": len(encoded)}
+
+
+def _without_reasoning(value: JsonValue) -> JsonValue:
+    if isinstance(value, list):
+        return [_without_reasoning(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_reasoning(member) for name, member in value.items() if name not in _REASONING}
+    return value
 
 
 @lru_cache(maxsize=256)
