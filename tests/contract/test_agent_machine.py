@@ -13,7 +13,7 @@ from tests.contract.postgres_harness import open_boundary
 def test_no_conversation_breaks_the_promises_over_memory() -> None:
     """R7, R8, R11, R15, R16, R20, R30, R32: each consent one effect, nothing forgotten, nothing private told, the same bytes."""
     with asyncio.Runner() as runner:
-        check_conversations(MemoryHarness, runner.get_loop(), examples=40, steps=25)
+        check_conversations(MemoryHarness, runner.get_loop(), examples=30, steps=25)
 
 
 def test_no_conversation_breaks_the_promises_over_postgres(shared_database: str) -> None:
