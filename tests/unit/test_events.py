@@ -197,9 +197,11 @@ async def test_what_a_sink_does_to_an_event_changes_neither_the_record_nor_the_p
             raise RuntimeError("and it fails")
 
     data: JsonValue = {"order": 7}
-    recording = recorder(Observers(Kept(), (Meddler(),)))
+    observers = Observers(Kept(), (Meddler(),))
+    recording = recorder(observers)
     await recording.emit("note", data)
     assert [data_of(record.value) for record in rendered(recording)] == [data] == [{"order": 7}]
+    assert observers.sink_failures.count == 1
 
 
 async def test_sinks_get_the_event_that_is_recorded_after_redaction() -> None:

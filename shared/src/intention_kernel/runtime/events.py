@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -31,6 +31,13 @@ MAX_AUDIT_BYTES = 65_536
 """Larger audit data is cut to its digest: observation never makes a turn fail."""
 
 
+@dataclass(slots=True)
+class SinkFailures:
+    """How often an event sink of this process raised."""
+
+    count: int = 0
+
+
 class EventSink(Protocol):
     """Gets every event after redaction, while the turn runs. One that raises is counted and logged, nothing more."""
 
@@ -47,6 +54,7 @@ class Observers:
     traces: Traces
     sinks: Sequence[EventSink] = ()
     redact: Redact | None = None
+    sink_failures: SinkFailures = field(default_factory=SinkFailures)
 
     def redacted(self, data: JsonValue) -> JsonValue:
         """What may leave the process. Raises JsonError before the application's function sees what is not JSON, and
@@ -146,8 +154,15 @@ class EventRecorder:
             event = self._identity.event(ordinal, name, category, loads(dumps(shown)), at)
             event = replace(event, step_id=step_id, causation_id=causation_id)
             for sink in self._observers.sinks:
-                await _show(sink, event)
+                await self._show(sink, event)
         return event_id
+
+    async def _show(self, sink: EventSink, event: KernelEvent) -> None:
+        try:
+            await sink.emit(event)
+        except Exception:
+            self._observers.sink_failures.count += 1
+            logger.exception("event_sink.failed", extra={"thread_id": event.thread_id, "turn_id": event.turn_id})
 
     def render(self, first_sequence: int, incarnation: str) -> PackedEvents:
         """The recorded events as final bytes. Raises TurnLimitError for one that the broker would refuse."""
@@ -175,13 +190,6 @@ def _packed(events: Sequence[EncodedEvent], first_sequence: int, incarnation: st
 def _publish(traces: Traces, thread_id: str, event: EncodedEvent, attempt: int) -> None:
     headers, value = event.trace(attempt)
     traces.publish(thread_id, headers, value)
-
-
-async def _show(sink: EventSink, event: KernelEvent) -> None:
-    try:
-        await sink.emit(event)
-    except Exception:
-        logger.exception("event_sink.failed", extra={"thread_id": event.thread_id, "turn_id": event.turn_id})
 
 
 def _bounded(data: JsonValue) -> JsonValue:
