@@ -12,6 +12,7 @@ from intention_kernel.ids import random_id
 from intention_kernel.ports.turn_store import JournalEntry, Origin
 from intention_kernel.postgres.origin_rows import unpack_headers
 from intention_kernel.postgres.packing import pack, unpack
+from intention_kernel.postgres.redrives import PostgresRedrives, open_redrives
 from intention_kernel.postgres.store import PostgresStore
 from intention_kernel.testing.boundary_harness import (
     StoredHead,
@@ -26,14 +27,20 @@ from intention_kernel.testing.boundary_harness import (
 class PostgresHarness:
     """A BoundaryHarness over a store that is open and a connection beside it."""
 
-    def __init__(self, store: PostgresStore, connection: asyncpg.Connection) -> None:
+    def __init__(self, store: PostgresStore, redrives: PostgresRedrives, connection: asyncpg.Connection) -> None:
         self._store = store
+        self._redrives = redrives
         self._connection = connection
 
     @property
     def store(self) -> PostgresStore:
         """The store under test."""
         return self._store
+
+    @property
+    def redrives(self) -> PostgresRedrives:
+        """What people do about what was given up."""
+        return self._redrives
 
     async def expire_lease(self, thread_id: str) -> None:
         """As if its time had passed: the deadline is a moment ago."""
@@ -145,6 +152,13 @@ class PostgresHarness:
         )
         return tuple((row["reason"], origin_of(row)) for row in rows)
 
+    async def audited(self, thread_id: str) -> tuple[tuple[str, str], ...]:
+        rows = await self._rows(
+            "select actor, action from audit_log where thread_id = $1 and action in ('redrive', 'drop') order by id",
+            thread_id,
+        )
+        return tuple((row["actor"], row["action"]) for row in rows)
+
     async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         return [dict(row) for row in await self._connection.fetch(sql, *parameters)]
 
@@ -152,10 +166,10 @@ class PostgresHarness:
 @asynccontextmanager
 async def open_boundary(database_url: str) -> AsyncIterator[PostgresHarness]:
     """A store on that database and the connection beside it, closed at the end."""
-    async with PostgresStore.open(database_url) as store:
+    async with PostgresStore.open(database_url) as store, open_redrives(database_url) as redrives:
         connection = await asyncpg.connect(database_url)
         try:
-            yield PostgresHarness(store, connection)
+            yield PostgresHarness(store, redrives, connection)
         finally:
             await connection.close()
 

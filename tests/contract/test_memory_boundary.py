@@ -7,6 +7,7 @@ from intention_kernel.testing.boundary_contract import (
     ContinuationContract,
     EffectStoreContract,
     ManyThreadsContract,
+    RedrivesContract,
     RejectionsContract,
     SettlementContract,
     TurnStoreContract,
@@ -34,6 +35,10 @@ class TestSettlements(SettlementContract):
 
 class TestContinuations(ContinuationContract):
     """Protocol 5."""
+
+
+class TestRedrives(RedrivesContract):
+    """Protocol 6."""
 
 
 class TestRejections(RejectionsContract):

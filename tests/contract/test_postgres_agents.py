@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
-from intention_kernel.postgres.store import PostgresStore
 from intention_kernel.testing.agent_continuation_contract import AgentContinuationContract
 from intention_kernel.testing.agent_retry_contract import AgentRetryContract
 
-from tests.contract.postgres_harness import PostgresHarness
+from tests.contract.postgres_harness import PostgresHarness, open_boundary
 
 
 @pytest.fixture
 async def boundary(shared_database: str) -> AsyncIterator[PostgresHarness]:
-    async with PostgresStore.open(shared_database) as store:
-        connection = await asyncpg.connect(shared_database)
-        try:
-            yield PostgresHarness(store, connection)
-        finally:
-            await connection.close()
+    async with open_boundary(shared_database) as opened:
+        yield opened
 
 
 class TestRetries(AgentRetryContract):

@@ -43,7 +43,7 @@ PROTOCOL: tuple[Mutation, ...] = (
         (
             function(
                 "begin_turns",
-                "fence = t.fence + (not (d.is_mine and d.is_leased))::integer",
+                "fence = case when d.is_mine and d.is_leased then t.fence else greatest(t.fence, first_fence) + 1 end",
                 "fence = t.fence + (t.fence = 0)::integer",
             ),
         ),
@@ -627,7 +627,7 @@ PROTOCOL: tuple[Mutation, ...] = (
         "R33",
         "a turn that was set aside begins again",
         (
-            function("begin_turns", "when s.aside_digest = s.dig then 'set_aside'", "when false then 'set_aside'"),
+            function("begin_turns", "when s.aside_state <> 'redriven' then 'set_aside'", "when false then 'set_aside'"),
             function("begin_turns", "when s.aside_digest is not null then 'conflict'", "when false then 'conflict'"),
         ),
         (f"{_BOUNDARY}::TestTurns::test_setting_a_turn_aside_lets_the_lane_go_on", *_stress("aside")),

@@ -5,7 +5,15 @@ from __future__ import annotations
 from intention_kernel.contracts.event import WireRecord, unpack_records
 from intention_kernel.memory.blocking import block_and_journal
 from intention_kernel.memory.rows import Head, OutboxRow, RejectedRow, SetAsideRow, TurnRow
-from intention_kernel.memory.tables import TOPICS, Tables, enqueue, enqueue_events, open_item, record_digest
+from intention_kernel.memory.tables import (
+    TOPICS,
+    Tables,
+    enqueue,
+    enqueue_events,
+    memory_digest,
+    open_orphaned,
+    record_digest,
+)
 from intention_kernel.ports.rejections import Rejection
 from intention_kernel.ports.turn_store import (
     Commit,
@@ -38,7 +46,7 @@ def commit(tables: Tables, ask: Commit) -> CommitAnswer:
 
 def set_aside(tables: Tables, ask: SetAside) -> CommitAnswer:
     """Keep the request, say so on the topic, and open an item for whatever the turn holds (protocol R5, R32)."""
-    earlier = tables.set_aside.get((ask.thread_id, ask.turn_id))
+    earlier = tables.last_aside(ask.thread_id, ask.turn_id)
     if earlier is not None and earlier.aside.fence == ask.fence:
         return Committed(earlier.revision)
     head = tables.heads.get(ask.thread_id)
@@ -48,7 +56,7 @@ def set_aside(tables: Tables, ask: SetAside) -> CommitAnswer:
     if head.next_sequence != ask.next_sequence:
         return Resequence(head.next_sequence)
     _advance(head, ask.event_count)
-    tables.set_aside[ask.thread_id, ask.turn_id] = SetAsideRow(ask, head.revision)
+    tables.set_aside[ask.thread_id, head.revision] = SetAsideRow(ask, head.revision, memory_digest(head))
     _open_orphaned(tables, ask)
     enqueue_events(tables, ask.thread_id, ask.next_sequence, unpack_records(ask.events))
     return Committed(head.revision)
@@ -136,7 +144,7 @@ def _open_orphaned(tables: Tables, ask: SetAside) -> None:
     for key in sorted(tables.claims(ask.thread_id, ask.turn_id)):
         receipt = tables.receipts[ask.thread_id, key]
         if receipt.state != "failed" or receipt.contradicted:
-            open_item(tables, receipt, "orphaned", kind="orphaned")
+            open_orphaned(tables, receipt, ask.turn_id)
 
 
 def _identity(rejection: Rejection, digest: bytes) -> tuple[str, int, int, bytes]:

@@ -10,6 +10,7 @@ from uuid import UUID
 from intention_kernel.contracts.event import WireRecord
 from intention_kernel.contracts.receipt import ReceiptState, Summary
 from intention_kernel.contracts.result import TurnStatus
+from intention_kernel.ports.redrives import RejectionState
 from intention_kernel.ports.rejections import Rejection
 from intention_kernel.ports.turn_store import JournalEntry, SetAside
 
@@ -123,7 +124,10 @@ class ObservationRow:
 
 @dataclass(slots=True)
 class ItemRow:
-    """A receipt's place in the operator queue; `issue` is the number of its newest continuation (protocol R27, R31)."""
+    """A receipt's place in the operator queue; `issue` is the number of its newest continuation (protocol R27, R31).
+
+    `turn_id` is the set-aside turn of an orphaned item.
+    """
 
     thread_id: str
     effect_key: str
@@ -132,6 +136,7 @@ class ItemRow:
     reason: str
     phase: Literal["open", "decided", "done", "failed"] = "open"
     issue: int = 1
+    turn_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +153,18 @@ class OutboxRow:
     records: tuple[WireRecord, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SetAsideRow:
-    """A turn that was given up and waits for a redrive."""
+    """One time that a turn was given up; `base_digest` is of the checkpoint that its journal was written on (protocol R33)."""
 
     aside: SetAside
     revision: int
+    base_digest: bytes | None
+    state: RejectionState = "open"
+    decision_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RejectedRow:
     """A record that can never run; `fence` and `revision` are those of the commit that rejected it, if it was one (R5)."""
 
@@ -164,3 +172,16 @@ class RejectedRow:
     digest: bytes
     fence: int | None = None
     revision: int | None = None
+    state: RejectionState = "open"
+    decision_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """Who decided what of which set-aside turn or rejected record, and why."""
+
+    actor: str
+    action: Literal["redrive", "drop"]
+    thread_id: str | None
+    turn_id: str | None
+    reason: str

@@ -13,8 +13,8 @@ from intention_kernel.contracts.receipt import LEGAL_TRANSITIONS, ReceiptState
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.contracts.turn_request import ReconciliationTrigger, TurnRequest, encode_turn_request
 from intention_kernel.memory.rows import (
+    AuditRow,
     Head,
-    ItemKind,
     ItemRow,
     JournalRows,
     ObservationRow,
@@ -45,8 +45,10 @@ class Tables:
     """(thread, effect key, turn), oldest first."""
     items: dict[tuple[str, str, int, str], ItemRow] = field(default_factory=dict)
     outbox: list[OutboxRow] = field(default_factory=list)
-    set_aside: dict[tuple[str, str], SetAsideRow] = field(default_factory=dict)
+    set_aside: dict[tuple[str, int], SetAsideRow] = field(default_factory=dict)
+    """By thread and revision, in the order of revisions."""
     rejected: dict[tuple[str, int, int, bytes], RejectedRow] = field(default_factory=dict)
+    audit_log: list[AuditRow] = field(default_factory=list)
 
     def lease_is_live(self, head: Head) -> bool:
         """Somebody holds the thread now."""
@@ -55,6 +57,11 @@ class Tables:
     def receipts_of(self, thread_id: str) -> list[ReceiptRow]:
         """The thread's receipts in the order of their keys, as every lock is taken (protocol R9)."""
         return [row for (owner, _), row in sorted(self.receipts.items()) if owner == thread_id]
+
+    def last_aside(self, thread_id: str, turn_id: str) -> SetAsideRow | None:
+        """The last time that the turn was set aside."""
+        rows = [row for (owner, _), row in self.set_aside.items() if (owner, row.aside.turn_id) == (thread_id, turn_id)]
+        return rows[-1] if rows else None
 
     def claims(self, thread_id: str, turn_id: str) -> list[str]:
         """The effect keys that the turn's journal claims (protocol R15)."""
@@ -131,15 +138,27 @@ def next_issue(tables: Tables, receipt: ReceiptRow) -> int:
     key = (receipt.thread_id, receipt.effect_key, receipt.settlements, "effect")
     issue = tables.items[key].issue if key in tables.items else 1
     asked = continuation_turn_id(receipt.receipt_id, receipt.settlements, issue)
-    over = (receipt.thread_id, asked) in tables.turns or (receipt.thread_id, asked) in tables.set_aside
+    over = (receipt.thread_id, asked) in tables.turns or tables.last_aside(receipt.thread_id, asked) is not None
     return issue + 1 if over else issue
 
 
-def open_item(tables: Tables, receipt: ReceiptRow, reason: str, kind: ItemKind = "effect") -> None:
+def open_item(tables: Tables, receipt: ReceiptRow, reason: str) -> None:
     """Open the item that the next settlement will close, unless it is there (protocol R27)."""
     number = receipt.settlements + 1
-    item = ItemRow(receipt.thread_id, receipt.effect_key, number, kind, reason)
-    tables.items.setdefault((receipt.thread_id, receipt.effect_key, number, kind), item)
+    item = ItemRow(receipt.thread_id, receipt.effect_key, number, "effect", reason)
+    tables.items.setdefault((receipt.thread_id, receipt.effect_key, number, "effect"), item)
+
+
+def open_orphaned(tables: Tables, receipt: ReceiptRow, turn_id: str) -> None:
+    """What a set-aside turn holds has an owner again, also where it was set aside before (protocol R32)."""
+    number = receipt.settlements + 1
+    item = ItemRow(receipt.thread_id, receipt.effect_key, number, "orphaned", "set_aside", turn_id=turn_id)
+    tables.items[receipt.thread_id, receipt.effect_key, number, "orphaned"] = item
+
+
+def memory_digest(head: Head) -> bytes | None:
+    """What a journal's base is told by: two turns with the same memory have the same base (protocol R33)."""
+    return None if head.checkpoint is None else hashlib.sha256(head.checkpoint).digest()
 
 
 def record_digest(value: bytes | None) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intention_kernel.memory.rows import Head
-from intention_kernel.memory.tables import Tables
+from intention_kernel.memory.tables import Tables, memory_digest
 from intention_kernel.ports.turn_store import (
     AlreadySetAside,
     Begin,
@@ -34,6 +34,7 @@ def begin(tables: Tables, ask: Begin) -> BeginAnswer:
         return Busy()
     if not _fits(head, ask):
         return Held(head.fingerprint or "", head.schema_revision or 0)
+    _drop_other_memory(tables, head, ask)
     if not repeated:
         _count_attempt(head, ask)
     if not (repeated and live):  # a lease that is over is not revived by its own nonce either (protocol R3)
@@ -98,9 +99,11 @@ def _known(tables: Tables, head: Head, ask: Begin) -> Replayed | Conflict | Alre
     turn = tables.turns.get((ask.thread_id, ask.turn_id))
     if turn is not None:
         return Replayed(turn.result, turn.revision) if turn.digest == ask.digest else Conflict()
-    aside = tables.set_aside.get((ask.thread_id, ask.turn_id))
-    if aside is not None:
-        return AlreadySetAside(aside.aside.reason) if aside.aside.digest == ask.digest else Conflict()
+    last = tables.last_aside(ask.thread_id, ask.turn_id)
+    if last is not None and last.aside.digest != ask.digest:
+        return Conflict()
+    if last is not None and last.state != "redriven":
+        return AlreadySetAside(last.aside.reason)
     in_progress = head.turn_id == ask.turn_id
     return Conflict() if in_progress and head.turn_digest != ask.digest else None
 
@@ -112,6 +115,15 @@ def _fits(head: Head, ask: Begin) -> bool:
     if (head.agent_id, head.tenant_id) != (ask.agent_id, ask.tenant_id):
         return True
     return head.fingerprint in ask.accepts and head.schema_revision == ask.schema_revision
+
+
+def _drop_other_memory(tables: Tables, head: Head, ask: Begin) -> None:
+    """A redriven turn that begins on another memory replays nothing of its journal; the claims stay (protocol R15, R33)."""
+    last = tables.last_aside(ask.thread_id, ask.turn_id)
+    rows = tables.journal.get((ask.thread_id, ask.turn_id))
+    if last is None or rows is None or head.turn_id == ask.turn_id or last.base_digest == memory_digest(head):
+        return
+    rows.entries = {name: entry for name, entry in rows.entries.items() if entry.kind == "claim"}
 
 
 def _count_attempt(head: Head, ask: Begin) -> None:

@@ -25,17 +25,15 @@ from intention_kernel.ports.receipt_ledger import (
     Settlement,
 )
 from intention_kernel.postgres import reconciliation_rows as rows
-from intention_kernel.postgres.errors import DRIVER_ERRORS, refused, unanswered
-from intention_kernel.postgres.pool import PATIENCE_SECONDS, Pool, StatementConnection
-from intention_kernel.postgres.schema import require_schema
+from intention_kernel.postgres.errors import DRIVER_ERRORS, refused
+from intention_kernel.postgres.operating import open_pool
+from intention_kernel.postgres.pool import PATIENCE_SECONDS, Pool
 from intention_kernel.postgres.statements import statement
 from intention_kernel.postgres.text import clean, clean_or_none
-from intention_kernel.postgres.wakeup import WakeupSender
 
 RETRY_GRACE_SECONDS = 5.0
 """After its deadline a repeated call may still be cancelled and its answer written; until then nobody settles."""
 
-_CONNECT_SECONDS = 10.0
 _LONGEST_REASON = 500
 
 
@@ -195,24 +193,5 @@ async def open_receipts(
 
     Raises InfrastructureError where the database is away, SchemaVersionError where it does not fit this build.
     """
-    await _check_schema(database_url)
-    pool = Pool(database_url, pool_size, patience_seconds=patience_seconds)
-    hints = StatementConnection(database_url, patience_seconds=0.0, settings={"synchronous_commit": "off"})
-    wakeup = WakeupSender(hints)
-    try:
-        yield PostgresReceipts(pool, wakeup.wake)
-    finally:
-        await pool.close()
-        await wakeup.drained()
-        await hints.close()
-
-
-async def _check_schema(database_url: str) -> None:
-    try:
-        connection = await asyncpg.connect(database_url, timeout=_CONNECT_SECONDS)
-        try:
-            await require_schema(connection)
-        finally:
-            await connection.close()
-    except DRIVER_ERRORS as error:
-        raise unanswered(error) from error
+    async with open_pool(database_url, pool_size=pool_size, patience_seconds=patience_seconds) as (pool, wake):
+        yield PostgresReceipts(pool, wake)

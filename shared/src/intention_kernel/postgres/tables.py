@@ -323,6 +323,7 @@ set_aside_turns = Table(
     _column("attempts", Integer),
     _column("digest", LargeBinary),
     _column("fence", BigInteger),
+    _column("base_digest", LargeBinary, nullable=True),
     _column("origin_topic", Text),
     _column("origin_partition", Integer),
     _column("origin_offset", BigInteger),
@@ -330,6 +331,7 @@ set_aside_turns = Table(
     _column("record_value", LargeBinary, nullable=True),
     _column("record_headers", LargeBinary),
     _column("record_timestamp_ms", BigInteger),
+    _column("decision_id", Uuid, nullable=True),
     _column("at", TIME, default="clock_timestamp()"),
     Index("set_aside_turns_open_uq", "thread_id", "turn_id", unique=True, postgresql_where=text("state = 'open'")),
 )
@@ -351,6 +353,8 @@ rejected_requests = Table(
     _column("record_timestamp_ms", BigInteger),
     _column("fence", BigInteger, nullable=True),
     _column("revision", BigInteger, nullable=True),
+    _column("state", Text, default="'open'"),
+    _column("decision_id", Uuid, nullable=True),
     _column("at", TIME, default="clock_timestamp()"),
     Index("rejected_requests_at_idx", "at"),
 )

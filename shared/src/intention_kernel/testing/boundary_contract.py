@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from intention_kernel.testing.continuation_contract import ContinuationContract
 from intention_kernel.testing.effect_contract import EffectStoreContract
+from intention_kernel.testing.redrive_contract import RedrivesContract
 from intention_kernel.testing.rejection_contract import RejectionsContract
 from intention_kernel.testing.settlement_contract import SettlementContract
 from intention_kernel.testing.turn_contract import TurnStoreContract
@@ -19,6 +20,7 @@ __all__ = [
     "ContinuationContract",
     "EffectStoreContract",
     "ManyThreadsContract",
+    "RedrivesContract",
     "RejectionsContract",
     "SettlementContract",
     "TurnStoreContract",

@@ -9,6 +9,7 @@ from intention_kernel.contracts.event import WireRecord
 from intention_kernel.contracts.receipt import ReceiptState
 from intention_kernel.contracts.result import TurnStatus
 from intention_kernel.ports.effect_store import EffectStore
+from intention_kernel.ports.redrives import Redrives
 from intention_kernel.ports.rejections import Rejections
 from intention_kernel.ports.turn_store import JournalEntry, Origin, TurnStore
 
@@ -100,6 +101,9 @@ class BoundaryHarness(Protocol):
     @property
     def store(self) -> BoundaryStore: ...
 
+    @property
+    def redrives(self) -> Redrives: ...
+
     async def expire_lease(self, thread_id: str) -> None:
         """Make the thread's lease be over, as if its time had passed; its holder is not told."""
         ...
@@ -138,6 +142,10 @@ class BoundaryHarness(Protocol):
 
     async def rejected(self, topic: str, partition: int) -> tuple[tuple[str, Origin], ...]:
         """Reason and origin of every rejected record of that partition, in the order of offsets."""
+        ...
+
+    async def audited(self, thread_id: str) -> tuple[tuple[str, str], ...]:
+        """Who redrove or dropped something of the thread: actor and `redrive` or `drop`, oldest first."""
         ...
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from intention_kernel.clock import ManualClock
+from intention_kernel.memory.redrives import MemoryRedrives
 from intention_kernel.memory.store import MemoryStore
 from intention_kernel.ports.turn_store import JournalEntry, Origin
 from intention_kernel.testing.boundary_harness import (
@@ -30,6 +31,11 @@ class MemoryHarness:
     def store(self) -> MemoryStore:
         """The store under test."""
         return self._store
+
+    @property
+    def redrives(self) -> MemoryRedrives:
+        """What people do about what was given up, over the same tables."""
+        return MemoryRedrives(self._tables)
 
     async def expire_lease(self, thread_id: str) -> None:
         """Ends this thread's lease only: moving the clock would end every thread's."""
@@ -118,3 +124,6 @@ class MemoryHarness:
     async def rejected(self, topic: str, partition: int) -> tuple[tuple[str, Origin], ...]:
         rows = [row.rejection for key, row in sorted(self._tables.rejected.items()) if key[:2] == (topic, partition)]
         return tuple((rejection.reason, rejection.origin) for rejection in rows)
+
+    async def audited(self, thread_id: str) -> tuple[tuple[str, str], ...]:
+        return tuple((row.actor, row.action) for row in self._tables.audit_log if row.thread_id == thread_id)

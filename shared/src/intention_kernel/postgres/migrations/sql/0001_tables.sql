@@ -253,6 +253,7 @@ create table set_aside_turns (
   attempts integer not null,
   digest bytea not null,
   fence bigint not null,
+  base_digest bytea,
   origin_topic text not null,
   origin_partition integer not null,
   origin_offset bigint not null,
@@ -260,9 +261,12 @@ create table set_aside_turns (
   record_value bytea,
   record_headers bytea not null,
   record_timestamp_ms bigint not null,
+  decision_id uuid,
   at timestamptz not null default clock_timestamp(),
   primary key (thread_id, turn_id, revision)
 );
+comment on column set_aside_turns.base_digest is 'of the checkpoint that its journal was written on, null where there was none: a redrive on another keeps the claims alone (R33)';
+comment on column set_aside_turns.decision_id is 'of the redrive or drop, so that a repeat is known as one (R11)';
 create unique index set_aside_turns_open_uq on set_aside_turns (thread_id, turn_id) where state = 'open';
 
 create table rejected_requests (
@@ -280,6 +284,8 @@ create table rejected_requests (
   record_timestamp_ms bigint not null,
   fence bigint,
   revision bigint,
+  state text not null default 'open' check (state in ('open', 'redriven', 'dropped')),
+  decision_id uuid,
   at timestamptz not null default clock_timestamp(),
   primary key (origin_topic, origin_partition, origin_offset, digest)
 );

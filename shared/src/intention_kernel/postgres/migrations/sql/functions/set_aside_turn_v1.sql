@@ -29,10 +29,10 @@ begin
     return query select 'resequence', null::bigint, head.next_sequence, null::bytea;
   else
     perform move_head_v1(thread, event_count);
-    insert into set_aside_turns (thread_id, turn_id, revision, reason, detail, attempts, digest, fence, origin_topic,
-      origin_partition, origin_offset, record_key, record_value, record_headers, record_timestamp_ms)
-    values (thread, turn, head.revision + 1, why, detail, attempt_count, request_digest, fence_number, topic, partition,
-            record_offset, record_key, record_value, record_headers, record_time);
+    insert into set_aside_turns (thread_id, turn_id, revision, reason, detail, attempts, digest, fence, base_digest,
+      origin_topic, origin_partition, origin_offset, record_key, record_value, record_headers, record_timestamp_ms)
+    values (thread, turn, head.revision + 1, why, detail, attempt_count, request_digest, fence_number, sha256(head.checkpoint),
+            topic, partition, record_offset, record_key, record_value, record_headers, record_time);
     insert into reconciliation_items (thread_id, effect_key, settlement, kind, reason, turn_id)
     select r.thread_id, r.effect_key, r.settlements + 1, 'orphaned', 'set_aside', turn
     from (
@@ -42,7 +42,9 @@ begin
       select o.thread_id, o.effect_key, o.settlements from receipts as o
       where o.thread_id = thread and o.effect_key = c.effect_key for no key update
     ) as r
-    on conflict (thread_id, effect_key, settlement, kind) do nothing;
+    -- A turn that was redriven may be set aside again: what it holds has no owner again.
+    on conflict (thread_id, effect_key, settlement, kind) do update
+      set phase = 'open', closed_at = null, reason = 'set_aside', turn_id = excluded.turn_id;
     insert into outbox (shard, thread_id, topic, dedupe, first_sequence, record_count, records)
     select shard_of_v1(thread, i.shard_count), thread, 'turns.events', sequence::text, sequence, event_count, event_block
     from installation as i where event_count > 0;

@@ -1,0 +1,46 @@
+"""The connections of those who work on receipts, set-aside turns and rejected records rather than run turns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from intention_kernel.postgres.errors import DRIVER_ERRORS, unanswered
+from intention_kernel.postgres.pool import Pool, StatementConnection
+from intention_kernel.postgres.schema import require_schema
+from intention_kernel.postgres.wakeup import WakeupSender
+
+_CONNECT_SECONDS = 10.0
+
+
+@asynccontextmanager
+async def open_pool(
+    database_url: str, *, pool_size: int, patience_seconds: float
+) -> AsyncIterator[tuple[Pool, Callable[[], None]]]:
+    """A pool, and what to call after whatever leaves something in the outbox; closed once what is under way is answered.
+
+    Raises InfrastructureError where the database is away, SchemaVersionError where it does not fit this build.
+    """
+    await _check_schema(database_url)
+    pool = Pool(database_url, pool_size, patience_seconds=patience_seconds)
+    hints = StatementConnection(database_url, patience_seconds=0.0, settings={"synchronous_commit": "off"})
+    wakeup = WakeupSender(hints)
+    try:
+        yield pool, wakeup.wake
+    finally:
+        await pool.close()
+        await wakeup.drained()
+        await hints.close()
+
+
+async def _check_schema(database_url: str) -> None:
+    try:
+        connection = await asyncpg.connect(database_url, timeout=_CONNECT_SECONDS)
+        try:
+            await require_schema(connection)
+        finally:
+            await connection.close()
+    except DRIVER_ERRORS as error:
+        raise unanswered(error) from error
