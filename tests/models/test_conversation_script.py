@@ -179,6 +179,19 @@ async def test_a_message_without_a_line_and_a_line_that_does_not_fit_are_told() 
         await understood(script, "red", interaction=CHOOSING)
 
 
+@pytest.mark.parametrize(
+    ("proposed", "hint"),
+    [("order.fnd", r"did you mean order.find\?"), ("x", r"it has hotel.find, order.cancel, order.find")],
+)
+async def test_a_line_that_proposes_what_the_agent_has_not_is_told_with_what_it_has(proposed: str, hint: str) -> None:
+    script = ConversationScript()
+    script.when("Find it").proposes(proposed)
+    with pytest.raises(
+        ModelGatewayError, match=rf"'Find it' does not fit: it proposes {proposed}, .*no such.*\({hint}\)"
+    ):
+        await understood(script, "Find it")
+
+
 async def test_the_script_may_be_told_to_answer_otherwise() -> None:
     script = ConversationScript()
     script.when("find").proposes("order.find")

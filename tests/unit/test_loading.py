@@ -49,6 +49,15 @@ async def test_ports_are_opened_once_and_left(shop: str) -> None:
     assert sys.modules[shop].left == ["port"]
 
 
+async def test_a_port_that_is_not_there_is_told_with_those_that_are(shop: str) -> None:
+    async with open_ports(load_application(f"{shop}:application")) as ports:
+        assert ports.get("two") is None
+        with pytest.raises(
+            ConfigurationError, match=r"no port is named 'two'; there are 'one': see ports= of the Application"
+        ):
+            ports["two"]
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -56,8 +65,9 @@ async def test_ports_are_opened_once_and_left(shop: str) -> None:
         (":application", "not module:attribute"),
         ("..shop:application", "not module:attribute"),
         ("no_such_shop:application", "no module named 'no_such_shop'"),
-        ("corner_shop:nothing", "no such attribute"),
-        ("corner_shop:something", "no Application, but of type int"),
+        ("corner_shop:nothing", r"no such attribute; did you mean corner_shop:application\?"),
+        ("corner_shop:something", r"no Application, but of type int; did you mean corner_shop:application\?"),
+        ("json:loads", r"of type function; that module has no Application: write application = Application"),
     ],
 )
 def test_what_is_no_application_is_refused_with_what_to_do(shop: str, name: str, problem: str) -> None:

@@ -16,6 +16,14 @@ Ports = Mapping[str, object]
 """The application's ports by name, opened once per process."""
 
 
+class NamedPorts(dict[str, object]):
+    """Ports that say, where a name is none of theirs, which there are: ConfigurationError instead of KeyError."""
+
+    def __missing__(self, name: str) -> object:
+        there = f"there are {', '.join(map(repr, self))}" if self else "there are none"
+        raise ConfigurationError(f"no port is named {name!r}; {there}: see ports= of the Application, or of the test")
+
+
 @dataclass(frozen=True, slots=True)
 class EffectAuthority:
     """What an operation may rely on while it calls the provider.

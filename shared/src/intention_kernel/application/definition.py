@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 
 from intention_kernel.agent.agent import Agent
 from intention_kernel.agent.compiled import AnyAgent, CompiledAgent
@@ -41,15 +42,11 @@ class Application:
         problems += [
             f"agent {agent_id!r} is declared twice" for agent_id in sorted({i for i in ids if ids.count(i) > 1})
         ]
-        problems += [
-            f"port {name!r} is no factory but {type(factory).__name__}: give a function without arguments that returns an "
-            "async context manager, such as one with @asynccontextmanager"
-            for name, factory in self.ports.items()
-            if not callable(factory)
-        ]
+        problems += [problem for name, port in self.ports.items() for problem in _port_problems(name, port)]
         if self.gateway is None:
             problems += [
-                f"agent {agent.id!r} is compiled and asks models: give Application(..., gateway=...), a ModelGateway"
+                f"agent {agent.id!r} is compiled and asks models: give Application(..., gateway=...), a ModelGateway "
+                "such as gateway_from_environment(), or a ConversationScript where no provider is"
                 for agent in agents
                 if isinstance(agent, CompiledAgent)
             ]
@@ -59,6 +56,16 @@ class Application:
     def agent(self, agent_id: str) -> AnyAgent | None:
         """The agent of that id, if this build has it."""
         return next((agent for agent in self.agents if agent.id == agent_id), None)
+
+
+def _port_problems(name: str, given: object) -> Iterator[str]:
+    if not callable(given):
+        yield (
+            f"port {name!r} is no factory but {type(given).__name__}: give a function without arguments that returns an "
+            "async context manager, such as one with @asynccontextmanager"
+        )
+    elif isasyncgenfunction(given) or iscoroutinefunction(given) or isgeneratorfunction(given):
+        yield f"port {name!r} makes no context manager: put @asynccontextmanager above an async function that yields it"
 
 
 def _agents(given: object) -> tuple[AnyAgent, ...]:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from types import ModuleType
 
-from intention_kernel.agent.effect import Ports
+from intention_kernel.agent.effect import NamedPorts, Ports
 from intention_kernel.application.definition import Application
 from intention_kernel.errors import ConfigurationError
 
@@ -35,12 +36,22 @@ def load_application(name: str) -> Application:
     found = getattr(module, attribute, None)
     if not isinstance(found, Application):
         what = "no such attribute" if found is None else f"it is no Application, but of type {type(found).__name__}"
-        raise ConfigurationError(f"{VARIABLE}: {name}: {what}")
+        raise ConfigurationError(f"{VARIABLE}: {name}: {what}; {_applications(module)}")
     return found
+
+
+def _applications(module: ModuleType) -> str:
+    names = [name for name, value in vars(module).items() if isinstance(value, Application)]
+    if names:
+        return f"did you mean {' or '.join(f'{module.__name__}:{name}' for name in names)}?"
+    return "that module has no Application: write application = Application(...)"
 
 
 @asynccontextmanager
 async def open_ports(application: Application) -> AsyncIterator[Ports]:
     """Enter the application's port factories, in order; they are left in reverse. What one raises is its own error."""
     async with AsyncExitStack() as stack:
-        yield {name: await stack.enter_async_context(factory()) for name, factory in application.ports.items()}
+        ports = NamedPorts()
+        for name, factory in application.ports.items():
+            ports[name] = await stack.enter_async_context(factory())
+        yield ports

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import cast
 
 from intention_kernel.contracts.json_codec import JsonValue
@@ -15,7 +16,7 @@ Document = dict[str, JsonValue]
 class Reading:
     """`input` is the request's; `context` the turn's, which some tasks get under a name; `brief` that of a response task.
 
-    `members` are those that an answer may have, where its form is an object's.
+    `members` are those that an answer may have, where its form is an object's; `capabilities` the ids of those offered.
 
     `text` is None where nobody has said anything, in the turn that follows a settlement.
     """
@@ -24,6 +25,7 @@ class Reading:
     context: Document
     brief: Document
     members: frozenset[str]
+    capabilities: tuple[str, ...]
 
     @classmethod
     def of(cls, request: ModelRequest) -> Reading:
@@ -31,7 +33,8 @@ class Reading:
         given = _object(request.input)
         brief = (_object(given.get("brief")) or given) if request.task.startswith("response.") else {}
         members = frozenset(_object(request.output_schema.get("properties")))
-        return cls(given, _object(given.get("context")) or given, brief, members)
+        offered = tuple(capability.id for capability in request.capabilities)
+        return cls(given, _object(given.get("context")) or given, brief, members, offered)
 
     @property
     def text(self) -> str | None:
@@ -58,6 +61,14 @@ class Reading:
         if not found:
             raise LookupError("it answers a question, and none is open")
         return found
+
+    def offered(self, capability_id: str) -> str:
+        """The id, if the agent has such a capability; LookupError where it has none."""
+        if capability_id in self.capabilities:
+            return capability_id
+        near = get_close_matches(capability_id, self.capabilities, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(self.capabilities)}"
+        raise LookupError(f"it proposes {capability_id}, and the agent has no such capability ({hint})")
 
     def option(self, value: JsonValue) -> Document:
         """The option of that id, label or value; LookupError where the question has none."""

@@ -12,9 +12,9 @@ RATIONALE = "As scripted."
 
 
 def selection(line: Line, reading: Reading) -> JsonValue:
-    """The shortlist: what the line proposes, and whose question it answers."""
+    """The shortlist: what the line proposes, and whose question it answers. LookupError where the agent has no such thing."""
     owners = [_owner(reading, value) for value in line.answers]
-    proposed = [proposal.capability_id for proposal in line.proposals]
+    proposed = [reading.offered(proposal.capability_id) for proposal in line.proposals]
     ids = list(dict.fromkeys(name for name in (*owners, *proposed) if name is not None))
     return {
         "mode": _mode(line, ids),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal, cast
 
 from intention_kernel.agent.compiled import CompiledAgent, RunTurnInput, RunTurnResult
+from intention_kernel.agent.effect import NamedPorts
 from intention_kernel.clock import ManualClock
 from intention_kernel.contracts.checkpoint import Checkpoint, decode_checkpoint
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
@@ -68,7 +69,7 @@ class MemoryDurability:
         self.store = MemoryStore(self.clock)
         self.traces = KeptTraces()
         self._gateway = gateway
-        self._ports = dict(ports or {})
+        self._ports = NamedPorts(ports or {})
         self._observers = Observers(self.traces, tuple(event_sinks), redact)
         self._timeout_seconds = timeout_seconds
         process = ProcessIdentity("in-process", random_id())
