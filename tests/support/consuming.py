@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from intention_kernel.contracts.topics import Topics
 from intention_kernel.failpoints import arm
 from intention_kernel.kafka.record import Record
 from intention_kernel.kafka.topics import create_missing_topics
+from intention_kernel.ports.partition_progress import PartitionProgress, Progress
 from turn_runner.consumer import KeyOrderedConsumer
 from turn_runner.limits import ConsumerLimits
 from turn_runner.outcomes import Done, Handler, Outcome
@@ -45,6 +46,19 @@ class _HeaderName(str):
         return super().encode("latin-1")
 
 
+class KnowsAll:
+    """A database that is never older than the group. `stored` are the offsets that it was told, in order."""
+
+    def __init__(self) -> None:
+        self.stored: list[dict[int, int]] = []
+
+    async def progress(self, topic: str, partitions: Collection[int]) -> Progress:
+        return Progress(dict.fromkeys(partitions, PartitionProgress(done_offset=2**62)))
+
+    async def store_progress(self, topic: str, done_offsets: Mapping[int, int]) -> None:
+        self.stored.append(dict(done_offsets))
+
+
 @dataclass(slots=True)
 class Bench:
     """The request topic of one test and who produces to it. `ends` is the end of each partition that got a record."""
@@ -55,6 +69,7 @@ class Bench:
     producer: Any
     admin: Any
     ends: dict[int, int] = field(default_factory=dict)
+    progress: KnowsAll = field(default_factory=KnowsAll)
 
     async def send(self, keys: Sequence[bytes | None], **more: Any) -> None:
         """One record a key, in this order; a record's value is its place in the order unless `more` says otherwise."""
@@ -84,6 +99,7 @@ class Bench:
             topic=self.topic,
             group=self.group,
             clock=SystemClock(),
+            progress=self.progress,
             limits=limits,
         )
 
@@ -190,6 +206,7 @@ async def _consume(bootstrap: str, topic: str, group: str, journal: str) -> None
         topic=topic,
         group=group,
         clock=SystemClock(),
+        progress=KnowsAll(),
         limits=replace(TEST_LIMITS, poll_records=100),
     )
     await consumer.start()

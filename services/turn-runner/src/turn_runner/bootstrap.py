@@ -20,6 +20,7 @@ from intention_kernel.ids import random_id
 from intention_kernel.kafka.topics import partition_counts
 from intention_kernel.kafka.traces import KafkaTraces
 from intention_kernel.models.closing import closed_at_the_end
+from intention_kernel.ports.partition_progress import ProgressStore
 from intention_kernel.ports.turn_body import TurnBody
 from intention_kernel.postgres.reading import open_reading
 from intention_kernel.postgres.store import PostgresStore
@@ -73,7 +74,7 @@ async def wired_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
             for agent in application.agents
         }
         handler = TurnHandler(durability, store, bodies, observers, clock, settings.held_seconds)
-        yield Runner(_consumer(settings, topics, handler, clock), handler, durability, store, process)
+        yield Runner(_consumer(settings, topics, handler, clock, store), handler, durability, store, process)
         await traces.stop(_TRACES_STOP_SECONDS)
 
 
@@ -92,13 +93,16 @@ async def started_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
             await runner.store.record_stop(instance, boot)
 
 
-def _consumer(settings: RunnerSettings, topics: Topics, handler: TurnHandler, clock: SystemClock) -> KeyOrderedConsumer:
+def _consumer(
+    settings: RunnerSettings, topics: Topics, handler: TurnHandler, clock: SystemClock, progress: ProgressStore
+) -> KeyOrderedConsumer:
     return KeyOrderedConsumer(
         handler,
         bootstrap_servers=settings.kafka_bootstrap_servers,
         topic=topics.requests,
         group=topics.consumer_group(settings.consumer_group),
         clock=clock,
+        progress=progress,
         limits=ConsumerLimits(
             in_flight=settings.in_flight,
             session_timeout_seconds=settings.session_timeout_seconds,

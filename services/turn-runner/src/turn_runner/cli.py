@@ -85,4 +85,8 @@ def _ready(runner: Runner) -> str | None:
     state = runner.consumer.state
     if state.away:
         return "the database or the broker is away"
+    if state.refused:
+        return "; ".join(state.refused)
+    if state.undecided:
+        return f"the database has not said how far partitions {', '.join(map(str, state.undecided))} are done"
     return None if state.joined else "no partitions are assigned yet"

@@ -2,7 +2,8 @@
 
 `KeyOrderedConsumer` keeps these promises: records of one lane are handled one at a time in delivery order, and lanes
 do not wait for each other; the committed offset of a partition is the end of its contiguous finished prefix, where
-only `Done` finishes a record (protocol R4); nothing is skipped, whatever a handler raises.
+only `Done` finishes a record (protocol R4); nothing is skipped, whatever a handler raises; an offset is in the database before it
+is the group's, and a partition of which the database knows less than the group is refused (protocol R39).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 
 from intention_kernel.clock import Clock
 from intention_kernel.errors import InfrastructureError
@@ -19,6 +21,7 @@ from intention_kernel.ids import jittered_seconds
 from intention_kernel.kafka.group import GroupMember, GroupSettings
 from intention_kernel.kafka.partitioner import Partitioner
 from intention_kernel.kafka.record import Record
+from intention_kernel.ports.partition_progress import ProgressStore
 
 from turn_runner.committer import Committer
 from turn_runner.dispatch import Dispatcher
@@ -26,6 +29,7 @@ from turn_runner.lanes import Item
 from turn_runner.limits import ConsumerCounters, ConsumerLimits, ConsumerState
 from turn_runner.offsets import Epoch
 from turn_runner.outcomes import Handler, LaneOf, lane_of
+from turn_runner.progress import Admission, RecordedOffsets
 from turn_runner.watchdog import Watchdog
 
 _logger = logging.getLogger(__name__)
@@ -48,6 +52,7 @@ class KeyOrderedConsumer:
         topic: str,
         group: str,
         clock: Clock,
+        progress: ProgressStore,
         limits: ConsumerLimits | None = None,
         client_id: str = "turn-runner",
         lane: LaneOf = lane_of,
@@ -66,7 +71,9 @@ class KeyOrderedConsumer:
             _group_settings(limits, bootstrap_servers, topic, group, client_id), self._revoked, self._assigned
         )
         self._dispatcher = Dispatcher(handler, limits, self.counters, clock, self._settled)
-        self._committer = Committer(self._member, limits, self.counters, self._give_up)
+        offsets = RecordedOffsets(progress, self._member, topic)
+        self._committer = Committer(offsets, limits, self.counters, self._give_up)
+        self._admission = Admission(progress, self._member, topic, limits, self._room.set)
 
     async def start(self) -> None:
         """Join the group and consume. Takes until the group has assigned partitions; raises InfrastructureError."""
@@ -82,6 +89,7 @@ class KeyOrderedConsumer:
         """
         self._stopping = True
         self._room.set()
+        await self._admission.stop()
         await self._dispatcher.stop(grace_seconds, _UNWIND_SECONDS)
         await _ended(self._committing, 0.0)
         await self._commit_last(self._live(), self._limits.leave_seconds)
@@ -107,6 +115,8 @@ class KeyOrderedConsumer:
             healthy=self.healthy,
             away=self._dispatcher.away,
             partitions=tuple(sorted(epoch.partition for epoch in self._live())),
+            undecided=tuple(sorted(epoch.partition for epoch in self._live() if epoch.undecided)),
+            refused=tuple(epoch.refused for epoch in self._live() if epoch.refused is not None),
             in_flight=lanes.running,
             lanes=len(lanes),
             waiting_lanes=lanes.waiting,
@@ -192,6 +202,8 @@ class KeyOrderedConsumer:
         self.counters.polled_bytes += record.size_bytes
         if record.key is not None and self._partitioner.partition(record.key) != record.partition:
             self.counters.misplaced += 1
+        if record.offset < epoch.restore_until:
+            record = replace(record, restored=True)
         return Item(record, self._lane(record), epoch, epoch.deliver(record.offset, record.size_bytes))
 
     def _settled(self) -> None:
@@ -202,8 +214,9 @@ class KeyOrderedConsumer:
         return [epoch for epoch in self._epochs.values() if not epoch.ended]
 
     async def _assigned(self, partitions: tuple[int, ...]) -> None:
-        for partition in partitions:
-            self._epochs.setdefault(partition, Epoch(partition))
+        fresh = [Epoch(partition, admitted=False) for partition in partitions if partition not in self._epochs]
+        self._epochs.update((epoch.partition, epoch) for epoch in fresh)
+        self._admission.begin(fresh)
         self._room.set()
 
     async def _revoked(self, partitions: tuple[int, ...]) -> None:

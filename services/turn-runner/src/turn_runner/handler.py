@@ -68,6 +68,11 @@ class TurnHandler:
         self._waiting: dict[tuple[str, int, int], _Waiting] = {}
         self.outcomes: Counter[str] = Counter()
 
+    @property
+    def sink_failures(self) -> int:
+        """How often an event sink of this process raised."""
+        return self._observers.sink_failures.count
+
     async def __call__(self, record: Record) -> Outcome:
         """Raises InfrastructureError where nothing was decided: call it with the same record again."""
         origin = _origin(record)
@@ -78,7 +83,8 @@ class TurnHandler:
             return self._ended(record, TurnRejected(error.reason, error.detail))
         place = (record.topic, record.partition, record.offset)
         waiting = self._waiting.setdefault(place, _Waiting(random_id()))
-        delivery = Delivery(request, origin, waiting.nonce, record.alone, self._held_too_long(waiting))
+        held_too_long = self._held_too_long(waiting)
+        delivery = Delivery(request, origin, waiting.nonce, record.alone, held_too_long, record.restored)
         try:
             result = await self._durability.with_turn(delivery, self._bodies.get(request.agent_id))
         except InfrastructureError:

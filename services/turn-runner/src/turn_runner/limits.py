@@ -77,12 +77,17 @@ class ConsumerCounters:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerState:
-    """A moment's view for readiness: `away` means that handlers report the database or broker gone."""
+    """A moment's view for readiness: `away` means that handlers report the database or broker gone.
+
+    `undecided` partitions wait for the database's word on them; `refused` says why others do not run (protocol R39).
+    """
 
     joined: bool
     healthy: bool
     away: bool
     partitions: tuple[int, ...]
+    undecided: tuple[int, ...]
+    refused: tuple[str, ...]
     in_flight: int
     lanes: int
     waiting_lanes: int

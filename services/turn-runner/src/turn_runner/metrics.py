@@ -25,10 +25,18 @@ class RunnerMetrics(Collector):
         for name, count in sorted(self._handler.outcomes.items()):
             outcomes.add_metric([name], count)
         yield outcomes
+        yield CounterMetricFamily(
+            "turn_runner_event_sink_failures", "Events that a sink raised over", self._handler.sink_failures
+        )
         state, counters = self._consumer.state, self._consumer.counters
         yield GaugeMetricFamily("turn_runner_in_flight", "Turns that run now", state.in_flight)
         yield GaugeMetricFamily("turn_runner_waiting_lanes", "Threads that wait to begin again", state.waiting_lanes)
         yield GaugeMetricFamily("turn_runner_partitions", "Partitions assigned to this process", len(state.partitions))
+        yield GaugeMetricFamily(
+            "turn_runner_refused_partitions",
+            "Partitions that do not run: the database is older than Kafka",
+            len(state.refused),
+        )
         yield GaugeMetricFamily(
             "turn_runner_buffered_records", "Records taken and not finished", state.buffered_records
         )

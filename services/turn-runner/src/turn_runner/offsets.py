@@ -20,21 +20,30 @@ class Delivered:
 
 
 class Epoch:
-    """One assignment of one partition. Offsets may have gaps (control records, compaction): delivery order counts."""
+    """One assignment of one partition. Offsets may have gaps (control records, compaction): delivery order counts.
+
+    `refused`: why nothing of it may run (protocol R39); records before `restore_until` may have run on a lost database.
+    """
 
     __slots__ = (
+        "_admitted",
         "_delivered",
         "_ended",
         "_finished_up_to",
         "partition",
+        "refused",
+        "restore_until",
         "revoking",
         "unfinished_bytes",
         "unfinished_records",
     )
 
-    def __init__(self, partition: int) -> None:
+    def __init__(self, partition: int, *, admitted: bool = True) -> None:
         self.partition = partition
         self.revoking = False
+        self.refused: str | None = None
+        self.restore_until = 0
+        self._admitted = admitted
         self.unfinished_records = 0
         self.unfinished_bytes = 0
         self._delivered: deque[Delivered] = deque()
@@ -49,7 +58,18 @@ class Epoch:
     @property
     def accepts(self) -> bool:
         """Its records may still be started."""
-        return not (self._ended or self.revoking)
+        return self._admitted and not (self._ended or self.revoking)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the database has not said yet if it may run."""
+        return not (self._admitted or self._ended or self.refused)
+
+    def admit(self, restore_until: int, refused: str | None) -> None:
+        """The database's word: it may run, or why not."""
+        self.restore_until = restore_until
+        self.refused = refused
+        self._admitted = refused is None
 
     @property
     def span_records(self) -> int:

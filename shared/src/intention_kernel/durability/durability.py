@@ -14,7 +14,7 @@ from intention_kernel.contracts.json_codec import dumps, loads
 from intention_kernel.contracts.turn_request import ReconciliationTrigger, TurnRequest
 from intention_kernel.durability import endings
 from intention_kernel.durability.effect_attempt import EffectAttempts
-from intention_kernel.durability.journal import Journal, resumed_turn
+from intention_kernel.durability.journal import RESTORED, Journal, resumed_turn
 from intention_kernel.durability.lease import Lease, LeaseKeeper
 from intention_kernel.durability.operations import ABANDON_AFTER_SECONDS, AbandonedOperations
 from intention_kernel.durability.outcome import (
@@ -227,13 +227,23 @@ class Durability:
             requested_at_ms=resumed_at_ms or begun.requested_at_ms or opened.delivery.origin.timestamp_ms,
             lease_seconds=self._limits.lease_seconds,
             end_seconds=started_seconds + timeout,
+            restored=_restored(opened),
         )
 
     def _scope(self, opened: Opened, attempt: TurnAttempt, lease: Lease) -> DurableScope:
         begun, continuation = opened.begun, opened.continuation
         journal = Journal(begun.journal, resumed_turn(continuation) if continuation else None)
+        if attempt.restored:
+            journal.append(RESTORED)
         attempts = EffectAttempts(attempt, self._process, self._store, self._clock, lease, journal, self.abandoned)
         return DurableScope(attempt, attempts, self._clock, lease, journal)
+
+
+def _restored(opened: Opened) -> bool:
+    """Whether a database that is lost may have had this turn, or the one that it resumes (R39)."""
+    continuation = opened.continuation
+    earlier = (*opened.begun.journal, *(continuation.journal if continuation else ()))
+    return opened.delivery.restored or any(entry.entry == RESTORED.entry for entry in earlier)
 
 
 def _host_context(opened: Opened) -> bytes:

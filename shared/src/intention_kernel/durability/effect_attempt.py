@@ -220,6 +220,7 @@ class EffectAttempts:
             boot=self._process.boot,
             requested_at_ms=self._attempt.requested_at_ms,
             journal=journal,
+            restored=self._attempt.restored,
         )
 
     async def _end(self, wanted: WantedEffect, attempt_id: UUID, number: int, said: _Answer) -> Seen:

@@ -96,6 +96,11 @@ def _is_superseded(entry: JournalEntry, settled_key: str) -> bool:
     return entry.effect_key == settled_key or body_of(entry).get("waitsFor") == settled_key
 
 
+RESTORED = JournalEntry(entry="restored", kind="claim")
+"""Marks a turn that a database that is lost may have had: a claim without a key. It stays with the turn while something waits,
+so that its continuations and redrives, which are requests of their own, know it too (R39); a recovery marks who waits then."""
+
+
 def claim_entry(effect_key: str) -> JournalEntry:
     """This turn prepares `effect_key`; every later attempt has to meet it (R15)."""
     return JournalEntry(entry=f"claim:{effect_key}", kind="claim", effect_key=effect_key)

@@ -155,6 +155,17 @@ class GroupMember:
                 return False
         return True
 
+    async def committed(self, partitions: Collection[int]) -> dict[int, int]:
+        """What the group has committed of these partitions; one that it never committed is left out.
+
+        Raises InfrastructureError.
+        """
+        named = [TopicPartition(self._settings.topic, partition) for partition in partitions]
+        with broker_errors(f"asking for the offsets of {self._settings.topic}"):
+            async with asyncio.timeout(self._settings.request_timeout_seconds):
+                offsets = await asyncio.gather(*(self._consumer.committed(one) for one in named))
+        return {one.partition: offset for one, offset in zip(named, offsets, strict=True) if offset is not None}
+
     async def leave(self, seconds: float) -> None:
         """Leave the group and close, within `seconds` even when no broker answers. Calls no callback, never raises."""
         if self._consumer is not None and not await _completes(self._consumer.stop(), seconds):

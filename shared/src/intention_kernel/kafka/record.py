@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Record:
     """Key, value and header values are the producer's bytes, None where it sent none; header order is kept.
 
-    `alone` is the consumer's: this time it is handled while no other record is.
+    Two are the consumer's: `alone`, this time it is handled while no other record is; `restored`, a database that is lost may
+    have had it already (protocol R39).
     """
 
     topic: str
@@ -21,3 +22,4 @@ class Record:
     timestamp_ms: int
     size_bytes: int
     alone: bool = False
+    restored: bool = False

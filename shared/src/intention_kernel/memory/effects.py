@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from intention_kernel import ids
@@ -59,10 +59,13 @@ def _decide(tables: Tables, ask: Prepare) -> PrepareAnswer:
         if twin.state == "prepared" and twin.fence != ask.fence:
             move_receipt(tables, twin, "uncertain", "found_prepared")  # so that its late answer is a settlement
         return Uncertain(twin.receipt_id, twin.effect_key)
+    is_restored = ask.restored and (receipt is None or receipt.recovery < tables.recoveries)
     if receipt is None:
         receipt = _first_attempt(tables, ask)
     else:
         _next_attempt(tables, receipt, ask)
+    if is_restored:
+        return _leave_to_resolvers(tables, receipt, ask)
     return Prepared(receipt.attempt, receipt.version)
 
 
@@ -79,6 +82,16 @@ def _known(tables: Tables, receipt: ReceiptRow, ask: Prepare) -> PrepareAnswer |
         return Prepared(receipt.attempt, receipt.version)
     if receipt.state == "prepared" and not mine:
         move_receipt(tables, receipt, "uncertain", "found_prepared")
+    return Uncertain(receipt.receipt_id, receipt.effect_key)
+
+
+def _leave_to_resolvers(tables: Tables, receipt: ReceiptRow, ask: Prepare) -> Uncertain:
+    """A database that is lost may have had this attempt: nobody is called (protocol R39)."""
+    asked_at = datetime.fromtimestamp(ask.requested_at_ms / 1000, UTC)
+    receipt.first_prepared_at = min(receipt.first_prepared_at, asked_at)
+    receipt.returned_at = tables.clock.now()
+    move_receipt(tables, receipt, "uncertain", "restore")
+    append_journal(tables, ask.thread_id, ask.turn_id, ask.requested_at_ms, ask.journal)
     return Uncertain(receipt.receipt_id, receipt.effect_key)
 
 
@@ -117,6 +130,7 @@ def _first_attempt(tables: Tables, ask: Prepare) -> ReceiptRow:
         call_deadline=now + timedelta(seconds=ask.call_timeout_seconds),
         instance=ask.instance,
         boot=ask.boot,
+        recovery=tables.recoveries,
     )
     tables.receipts[ask.thread_id, ask.effect_key] = receipt
     append_transition(tables, receipt, None, "prepare")
@@ -136,6 +150,7 @@ def _next_attempt(tables: Tables, receipt: ReceiptRow, ask: Prepare) -> None:
     receipt.call_deadline = receipt.prepared_at + timedelta(seconds=ask.call_timeout_seconds)
     receipt.instance = ask.instance
     receipt.boot = ask.boot
+    receipt.recovery = tables.recoveries
     move_receipt(tables, receipt, "prepared", "prepare")
 
 

@@ -94,6 +94,8 @@ class ReceiptRow:
     settlements: int = 0
     version: int = 1
     returned_at: datetime | None = None
+    recovery: int = 0
+    """How many recoveries there had been when the attempt was prepared (protocol R39)."""
 
 
 @dataclass(frozen=True, slots=True)

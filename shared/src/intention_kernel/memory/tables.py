@@ -35,6 +35,7 @@ class Tables:
     """Everything that is stored. Keys begin with the thread id, as in the database."""
 
     clock: Clock
+    recoveries: int = 0
     heads: dict[str, Head] = field(default_factory=dict)
     turns: dict[tuple[str, str], TurnRow] = field(default_factory=dict)
     journal: dict[tuple[str, str], JournalRows] = field(default_factory=dict)

@@ -16,6 +16,8 @@ class Prepare:
 
     `attempt_id` is random per attempt and makes the call repeatable (R14). The provider's certificate (`deduplicates`,
     `key_window_seconds`) is pinned at the first prepare (R26). `instance` and `boot` name the process that will call.
+    `restored` says that a database that is lost may have had this attempt: the receipt becomes `uncertain`, unless its last
+    outcome is known since the recovery, and the answer is Uncertain (R39).
     """
 
     thread_id: str
@@ -39,6 +41,7 @@ class Prepare:
     boot: UUID
     requested_at_ms: int
     journal: tuple[JournalEntry, ...]
+    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

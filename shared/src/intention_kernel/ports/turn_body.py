@@ -22,7 +22,8 @@ class Delivery:
     """One request as Kafka delivered it.
 
     `nonce` is kept while the store cannot be reached, so that the same begin is repeated, and renewed otherwise (R1).
-    `alone` says that nothing else runs beside it (R6); `held_too_long` that it is to be set aside, and why (R8).
+    `alone` says that nothing else runs beside it (R6); `held_too_long` that it is to be set aside, and why (R8);
+    `restored` that a database that is lost may have had it already (R39).
     """
 
     request: TurnRequest
@@ -30,6 +31,7 @@ class Delivery:
     nonce: UUID
     alone: bool = False
     held_too_long: str | None = None
+    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class TurnAttempt:
-    """What every statement of an attempt carries. `end_seconds` is the turn's deadline on the monotonic clock."""
+    """What every statement of an attempt carries. `end_seconds` is the turn's deadline on the monotonic clock.
+
+    `restored` says that its effects may have been made by a database that is lost (R39).
+    """
 
     thread_id: str
     turn_id: str
@@ -93,6 +98,7 @@ class TurnAttempt:
     requested_at_ms: int
     lease_seconds: float
     end_seconds: float
+    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ def _prepare(row: Prepare) -> tuple[Any, ...]:
         clean(row.instance),
         row.boot,
         row.requested_at_ms,
+        row.restored,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,6 +11,7 @@ import asyncpg
 
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ports.effect_store import EndAnswer, EndAttempt, Prepare, PrepareAnswer
+from intention_kernel.ports.partition_progress import PartitionProgress, Progress
 from intention_kernel.ports.rejections import Rejection
 from intention_kernel.ports.turn_store import (
     Begin,
@@ -44,7 +45,7 @@ class Installation:
 
 
 class PostgresStore:
-    """TurnStore, EffectStore and Rejections. Opened by `PostgresStore.open`; holds six connections and a pool.
+    """TurnStore, EffectStore, Rejections and ProgressStore. Opened by `PostgresStore.open`; holds six connections and a pool.
 
     Beyond the ports' errors, a call raises TurnLimitError where the database cannot hold one of its values.
     """
@@ -129,6 +130,21 @@ class PostgresStore:
     async def reject_begun(self, rejection: Rejection, *, fence: int, revision: int) -> CommitAnswer:
         """See Rejections."""
         return await self._rejections.reject_begun(rejection, fence=fence, revision=revision)
+
+    async def progress(self, topic: str, partitions: Collection[int]) -> Progress:
+        """See ProgressStore."""
+        rows = await self._pool.fetch(statement("progress"), (topic, list(partitions)))
+        stored = {
+            row["partition"]: PartitionProgress(row["done_offset"], row["restore_until"])
+            for row in rows
+            if row["done_offset"] is not None
+        }
+        return Progress(stored, any(row["recovering"] for row in rows))
+
+    async def store_progress(self, topic: str, done_offsets: Mapping[int, int]) -> None:
+        """See ProgressStore."""
+        parameters = (topic, list(done_offsets), list(done_offsets.values()))
+        await self._pool.fetch(statement("store_progress"), parameters)
 
     async def record_start(self, instance: str, boot: UUID) -> None:
         """A new life of this instance: it proves that an older one is dead (protocol R22 c)."""

@@ -64,6 +64,8 @@ installation = Table(
     _column("shard_count", SmallInteger),
     _column("partition_count", Integer),
     _column("incarnation", Text),
+    _column("recoveries", Integer, default="0"),
+    _column("recovering", Boolean, default="false"),
 )
 
 threads = Table(
@@ -156,6 +158,7 @@ receipts = Table(
     _column("instance", Text),
     _column("boot", Uuid),
     _column("retry_until", TIME, default="'-infinity'"),
+    _column("recovery", Integer, default="0"),
     _column("cause", Text),
     UniqueConstraint("receipt_id", name="receipts_receipt_id_uq"),
     Index(
@@ -243,6 +246,15 @@ processes = Table(
     _column("boot", Uuid),
     _column("started_at", TIME, default="clock_timestamp()"),
     _column("stopped_at", TIME, nullable=True),
+)
+
+partition_progress = Table(
+    "partition_progress",
+    METADATA,
+    _column("topic", ID, key=True),
+    _column("partition", Integer, key=True),
+    _column("done_offset", BigInteger, default="0"),
+    _column("restore_until", BigInteger, default="0"),
 )
 
 reconciliation_items = Table(

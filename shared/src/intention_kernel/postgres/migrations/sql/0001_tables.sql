@@ -6,9 +6,11 @@ create table installation (
   only_row boolean primary key default true check (only_row),
   shard_count smallint not null check (shard_count between 1 and 1024),
   partition_count integer not null check (partition_count > 0),
-  incarnation text not null
+  incarnation text not null,
+  recoveries integer not null default 0,
+  recovering boolean not null default false
 );
-comment on table installation is 'What is fixed at migration: shards of the relay (R35), partitions of the request topic, the incarnation in event headers (R39)';
+comment on table installation is 'What is fixed at migration: shards of the relay (R35), partitions of the request topic; and what only a recovery changes: the incarnation in event headers, how many recoveries there were, whether one is unfinished (R39)';
 
 create table threads (
   thread_id text collate "C" primary key,
@@ -99,11 +101,13 @@ create table receipts (
   instance text not null,
   boot uuid not null,
   retry_until timestamptz not null default '-infinity',
+  recovery integer not null default 0,
   cause text not null,
   primary key (thread_id, effect_key),
   constraint receipts_receipt_id_uq unique (receipt_id),
   constraint receipts_value_check check (state <> 'completed' or value is not null)
 ) with (fillfactor = 70);
+comment on column receipts.recovery is 'how many recoveries there had been when this attempt was prepared or found open: what becomes of it is known after them (R39)';
 comment on column receipts.cause is 'which call made the last move; a trigger copies it into receipt_transitions';
 -- Only what needs attention is indexed, so that nothing grows with settled receipts.
 create index receipts_open_idx on receipts (thread_id, effect_key) where state in ('prepared', 'uncertain') or contradicted;
@@ -182,6 +186,15 @@ create table processes (
   stopped_at timestamptz
 );
 comment on table processes is 'One row per runner instance: a newer boot or a clean stop proves that an older boot can send nothing any more (R22 c)';
+
+create table partition_progress (
+  topic text collate "C" not null,
+  partition integer not null,
+  done_offset bigint not null default 0,
+  restore_until bigint not null default 0,
+  primary key (topic, partition)
+) with (fillfactor = 50);
+comment on table partition_progress is 'Of the request topic: every record before done_offset has its row here, one before restore_until may have had another outcome in a database that is lost. Of the event topic: how far a recovery has read it (R39)';
 
 create table reconciliation_items (
   thread_id text collate "C" not null,

@@ -1,0 +1,119 @@
+"""The database's own word on how far a partition is done, against the group's (protocol R39).
+
+Offsets are in Kafka, what they stand for is in the database. Where the group is further than the database says, the
+database is an older one: records that nobody would read again have lost their outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+from intention_kernel.errors import InfrastructureError
+from intention_kernel.ids import jittered_seconds
+from intention_kernel.ports.partition_progress import Progress, ProgressStore
+
+from turn_runner.limits import ConsumerLimits
+from turn_runner.offsets import Epoch
+
+_logger = logging.getLogger(__name__)
+
+_RECOVER = "stop every process, then run `intention recover`"
+
+
+class GroupOffsets(Protocol):
+    """What the group has committed. Both calls raise InfrastructureError."""
+
+    async def committed(self, partitions: Collection[int]) -> dict[int, int]: ...
+
+    async def commit(self, offsets: Mapping[int, int]) -> bool: ...
+
+
+def refusal(topic: str, partition: int, group_offset: int | None, progress: Progress) -> str | None:
+    """Why nothing of the partition may run; None where the database knows of everything that the group has passed.
+
+    A group that has committed nothing, or less than the database knows of, reads records again that are done: replays.
+    """
+    if progress.recovering:
+        return f"{topic}-{partition}: a recovery of this database is not finished: {_RECOVER}"
+    done = progress.of(partition).done_offset
+    if group_offset is None or group_offset <= done:
+        return None
+    return (
+        f"{topic}-{partition}: the database is older than Kafka: the group has passed offset {group_offset} and the "
+        f"database knows of {done}, so that it was restored or lost what it had: {_RECOVER}"
+    )
+
+
+class RecordedOffsets:
+    """Commits offsets: to the database first, then to the group. One statement, however many partitions moved."""
+
+    def __init__(self, store: ProgressStore, group: GroupOffsets, topic: str) -> None:
+        self._store = store
+        self._group = group
+        self._topic = topic
+
+    async def commit(self, offsets: Mapping[int, int]) -> bool:
+        """As OffsetStore. What is stored and then refused by the group is true all the same: those records are done."""
+        await self._store.store_progress(self._topic, offsets)
+        return await self._group.commit(offsets)
+
+
+class Admission:
+    """Compares both before anything of an assignment is taken. `decided` is called once it has; it never waits for ever
+    while the epochs live, and gives up on those that ended."""
+
+    def __init__(
+        self,
+        store: ProgressStore,
+        group: GroupOffsets,
+        topic: str,
+        limits: ConsumerLimits,
+        decided: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._group = group
+        self._topic = topic
+        self._limits = limits
+        self._decided = decided
+        self._deciding: set[asyncio.Task[None]] = set()
+
+    def begin(self, epochs: Collection[Epoch]) -> None:
+        """Nothing of these epochs is accepted until both have answered."""
+        if epochs:
+            task = asyncio.create_task(self._decide(tuple(epochs)))
+            self._deciding.add(task)
+            task.add_done_callback(self._deciding.discard)
+
+    async def stop(self) -> None:
+        """Decide nothing more."""
+        for task in tuple(self._deciding):
+            task.cancel()
+        if self._deciding:
+            await asyncio.wait(self._deciding)
+
+    async def _decide(self, epochs: tuple[Epoch, ...]) -> None:
+        failures = 0
+        while not all(epoch.ended for epoch in epochs):
+            try:
+                await self._ask(epochs)
+            except InfrastructureError as error:
+                failures += 1
+                _logger.warning("partitions wait for the database's word on them: %s", error)
+                await asyncio.sleep(jittered_seconds(self._limits.backoff(failures)))
+            else:
+                self._decided()
+                return
+
+    async def _ask(self, epochs: tuple[Epoch, ...]) -> None:
+        partitions = [epoch.partition for epoch in epochs]
+        # The group first: whoever had the partition before may still commit, and tells the database before the group.
+        offsets = await self._group.committed(partitions)
+        progress = await self._store.progress(self._topic, partitions)
+        for epoch in epochs:
+            reason = refusal(self._topic, epoch.partition, offsets.get(epoch.partition), progress)
+            epoch.admit(progress.of(epoch.partition).restore_until, reason)
+            if reason is not None:
+                _logger.error("partition.refused: %s", reason)
