@@ -24,7 +24,7 @@ _COMMANDS = {
     "thread": ("threads:thread", "Look at a thread."),
     "receipts": ("receipts:receipts", "Look at receipts, the records of external effects."),
     "queue": ("queue:queue", "Receipts whose outcome nobody knows, and what to do about them."),
-    "rejected": ("rejected:rejected", "Look at rejected requests and set-aside turns."),
+    "rejected": ("rejected:rejected", "Rejected requests and set-aside turns: look at them, redrive or drop them."),
     "failpoints": ("failpoints:failpoints", "List the failpoints."),
     "help": ("exit_codes:help_command", "Explain something, such as exit-codes."),
 }

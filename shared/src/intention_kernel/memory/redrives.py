@@ -70,7 +70,9 @@ class MemoryRedrives:
         self.tables.journal.pop((ref.thread_id, row.aside.turn_id), None)
         return Dropped()
 
-    async def redrive_record(self, ref: RejectedRef, verdict: Verdict) -> RedriveRecordAnswer:
+    async def redrive_record(
+        self, ref: RejectedRef, verdict: Verdict, *, look_only: bool = False
+    ) -> RedriveRecordAnswer:
         row = self.tables.rejected.get((ref.topic, ref.partition, ref.offset, ref.digest))
         if row is None:
             return NoSuchRecord()
@@ -82,6 +84,8 @@ class MemoryRedrives:
             return RecordRedriven()
         if row.state != "open":
             return NotOpen(row.state)
+        if look_only:
+            return RecordRedriven()
         self._end_record(row, verdict, "redriven")
         dedupe = f"redrive:{ref.topic}:{ref.partition}:{ref.offset}:{ref.digest.hex()}"
         enqueue(self.tables, OutboxRow(thread_id, TOPICS.requests, dedupe, None, (WireRecord((), origin.value),)))

@@ -95,7 +95,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class RecordRedriven:
-    """The record's bytes are on their way, to be judged again."""
+    """The record's bytes are on their way, to be judged again; of a look: they could be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,10 @@ class Redrives(Protocol):
         """A redelivery of it is answered as before; its journal goes, its receipts stay as they are."""
         ...
 
-    async def redrive_record(self, ref: RejectedRef, verdict: Verdict) -> RedriveRecordAnswer:
-        """Enqueue a rejected record as it came."""
+    async def redrive_record(
+        self, ref: RejectedRef, verdict: Verdict, *, look_only: bool = False
+    ) -> RedriveRecordAnswer:
+        """Enqueue a rejected record as it came. `look_only` changes nothing."""
         ...
 
     async def drop_record(self, ref: RejectedRef, verdict: Verdict) -> DropAnswer:

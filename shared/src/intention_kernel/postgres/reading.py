@@ -111,10 +111,11 @@ class Reading:
         return None if row is None else StoredTurn(row["digest"], loads(unpack(row["result"])))
 
     async def open_set_aside(self, thread_id: str, turn_id: str, digest: bytes) -> Refusal | None:
-        """Why the turn of that content is set aside and waits for a redrive, if it does."""
+        """Why the turn of that content is given up, unless it was redriven since."""
         rows = await self._all("cli_turn_set_aside", thread_id, turn_id)
-        found = [row for row in rows if row["state"] == "open" and row["digest"] == digest]
-        return Refusal(found[0]["reason"], text_of(found[0]["detail"])) if found else None
+        if not rows or rows[-1]["state"] == "redriven" or rows[-1]["digest"] != digest:
+            return None
+        return Refusal(rows[-1]["reason"], text_of(rows[-1]["detail"]))
 
     async def threads_of_builds(self) -> tuple[ThreadsOfBuild, ...]:
         """See StoredBuilds."""

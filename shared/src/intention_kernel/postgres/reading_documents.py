@@ -15,6 +15,7 @@ from intention_kernel.postgres.packing import unpack
 Document = dict[str, JsonValue]
 
 _DIGEST_DIGITS = 12
+_ASIDE_STATES = {"open": "set_aside", "redriven": "redriven", "dropped": "dropped"}
 
 
 def thread_document(head: asyncpg.Record, turns: list[asyncpg.Record], receipts: list[asyncpg.Record]) -> Document:
@@ -71,14 +72,14 @@ def unfinished_document(
     receipts: list[asyncpg.Record],
     asides: list[asyncpg.Record],
 ) -> Document | None:
-    """A turn that is not committed: in progress, or set aside; None where nothing is known of it."""
+    """A turn that is not committed: in progress, set aside, redriven or dropped; None where nothing is known of it."""
     runs = head is not None and head["turn_id"] == turn_id
     if not runs and not asides:
         return None
     return {
         "threadId": thread_id,
         "turnId": turn_id,
-        "state": "in_progress" if runs else "set_aside",
+        "state": "in_progress" if runs else _ASIDE_STATES[asides[-1]["state"]],
         "attempts": head["attempts"] if head is not None and runs else asides[-1]["attempts"],
         "receipts": [receipt_document(receipt) for receipt in receipts],
         "setAside": [_aside_line(aside) for aside in asides],

@@ -60,13 +60,17 @@ class PostgresRedrives:
     async def drop_turn(self, ref: SetAsideRef, verdict: Verdict) -> DropAnswer:
         return _dropped(await self._fetch("drop_turn", ref.thread_id, ref.revision, *_columns(verdict)))
 
-    async def redrive_record(self, ref: RejectedRef, verdict: Verdict) -> RedriveRecordAnswer:
+    async def redrive_record(
+        self, ref: RejectedRef, verdict: Verdict, *, look_only: bool = False
+    ) -> RedriveRecordAnswer:
         kept = await self._pool.fetch(statement("rejected_record"), _place(ref))
         if not kept:
             return NoSuchRecord()
         thread_id = thread_of_key(kept[0]["record_key"], kept[0]["record_value"])
         if isinstance(thread_id, Unsendable):
             return thread_id
+        if look_only:
+            return RecordRedriven() if kept[0]["state"] == "open" else NotOpen(kept[0]["state"])
         row = await self._fetch("end_rejected", *_place(ref), "redriven", thread_id, *_columns(verdict))
         if row["outcome"] == "ended":
             self._wake()

@@ -267,6 +267,8 @@ class RedrivesContract:
         thread = new_thread()
         ref = await rejected(boundary, thread, key=thread.encode(), value=b"\x00\xff{")
         order = verdict()
+        assert await boundary.redrives.redrive_record(ref, verdict(), look_only=True) == RecordRedriven()
+        assert requests(await boundary.outbox(thread)) == []
         for _ in range(2):
             assert await boundary.redrives.redrive_record(ref, order) == RecordRedriven()
         [row] = requests(await boundary.outbox(thread))

@@ -3,7 +3,7 @@
 --   turns are few, and sorted.
 select * from (
   (select 'rejected' as kind, origin_topic, origin_partition, origin_offset, encode(digest, 'hex') as digest, thread_id,
-          turn_id, null::bigint as revision, null as state, reason, detail, at
+          turn_id, null::bigint as revision, state, reason, detail, at
    from rejected_requests order by at desc limit $1)
   union all
   (select 'set_aside', origin_topic, origin_partition, origin_offset, encode(digest, 'hex'), thread_id, turn_id, revision,
