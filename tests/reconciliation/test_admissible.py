@@ -33,12 +33,16 @@ FACTS = AttemptFacts(
 )
 RETURNED = replace(FACTS, returned_at=at(10))
 CERTIFIED = replace(FACTS, deduplicates=True, key_window_seconds=1000.0)
+CERTIFIED_RETURNED = replace(CERTIFIED, returned_at=at(10))
 QUIET = Terms(call_timeout_seconds=DEADLINE, quiet_period_seconds=60.0)
 NO_QUIET = Terms(call_timeout_seconds=DEADLINE)
 STOPPED = Look(at(200), by_person=True, workers_stopped_at=at(100))
 
 CASES = {
-    "a: inside the provider's window": (CERTIFIED, NO_QUIET, Look(at(1)), True),
+    "a: inside the provider's window, the attempt is over": (CERTIFIED_RETURNED, NO_QUIET, Look(at(11)), True),
+    "a: the same, its process is dead": (replace(CERTIFIED, died_at=at(2)), NO_QUIET, Look(at(3)), True),
+    "a: the attempt may still answer, which would contradict it (R25)": (CERTIFIED, NO_QUIET, Look(at(30)), False),
+    "a: its time to answer is over": (CERTIFIED, NO_QUIET, Look(at(31)), True),
     "a: at the window's end minus margin and call": (CERTIFIED, NO_QUIET, Look(at(965)), True),
     "a: beyond it": (CERTIFIED, NO_QUIET, Look(at(966)), False),
     "a: a window without a certificate is none": (replace(CERTIFIED, deduplicates=False), NO_QUIET, Look(at(1)), False),
@@ -82,7 +86,7 @@ def test_not_applied_is_admitted_only_if_the_attempt_can_no_longer_take_effect(
 
 def test_a_verdict_of_the_window_ends_with_the_window() -> None:
     """R22 a: a settlement that is written later than that would be admitted no more."""
-    assert not_applied(CERTIFIED, NO_QUIET, Look(at(1)), at(1)) == Admitted(
+    assert not_applied(CERTIFIED_RETURNED, NO_QUIET, Look(at(11)), at(11)) == Admitted(
         "the provider knows our key, so that a repeat is the same effect", at(965)
     )
 

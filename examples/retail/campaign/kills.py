@@ -7,7 +7,7 @@ import asyncio
 from examples.retail.campaign.fleet import Fleet
 from examples.retail.campaign.plan import Draws
 
-_AHEAD_TURNS = 16
+_AHEAD_TURNS = 64
 """How many turns may begin beyond the next kill's place before they wait for it."""
 
 _LONGEST_DELAY_SECONDS = 0.5

@@ -76,10 +76,17 @@ def not_applied(facts: AttemptFacts, terms: Terms, look: Look, now: datetime) ->
     """The verdict on a look that did not find the effect; `now` and every other time are the store's."""
     window = window_end(facts, terms)
     if window is not None and now <= window:
+        if _ended(facts, look) is None and look.started_at <= facts.call_deadline:
+            return NotAdmitted(_may_still_answer(facts), facts.call_deadline)
         return Admitted("the provider knows our key, so that a repeat is the same effect", window)
     if look.closed_key:
         return Admitted("the lookup closed the key at the provider")
     return _quiet(facts, terms, look)
+
+
+def _may_still_answer(facts: AttemptFacts) -> str:
+    """R25: a repeat would do no harm, but the answer of the attempt before it would contradict what was concluded."""
+    return f"the attempt may still answer until {facts.call_deadline:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _quiet(facts: AttemptFacts, terms: Terms, look: Look) -> Verdict:
