@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -73,6 +73,9 @@ class JournalScope:
         known_by, body = self.journal.entries[entry]
         assert known_by == digest(request), f"another request under {entry}"
         return loads(body)
+
+    async def finish(self, effect_keys: Iterable[str]) -> None:
+        raise AssertionError("models need no effects")
 
     def hold(self, why: TurnHeldError) -> NoReturn:
         raise why

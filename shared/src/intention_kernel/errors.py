@@ -214,4 +214,4 @@ class EffectKeyError(EffectError):
 
 
 class EffectClosedError(EffectError):
-    """The turn's scope is closed, or the effect was asked for from inside its own operation."""
+    """The turn's scope is closed, the step that asks is over, or the effect was asked for from inside its own operation."""

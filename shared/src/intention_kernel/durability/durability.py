@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from intention_kernel.clock import Clock
+from intention_kernel.containment import contained
 from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
 from intention_kernel.contracts.json_codec import dumps, loads
 from intention_kernel.contracts.turn_request import ReconciliationTrigger, TurnRequest
@@ -26,7 +27,7 @@ from intention_kernel.durability.outcome import (
     TurnReplayed,
 )
 from intention_kernel.durability.process import DurableStore, ProcessIdentity
-from intention_kernel.durability.program_run import contained, ended
+from intention_kernel.durability.program_run import ended
 from intention_kernel.durability.turn_scope import DurableScope
 from intention_kernel.errors import DeadlineError, InfrastructureError, LeaseLostError, TurnHeldError, words_of
 from intention_kernel.failpoints import failpoint

@@ -12,13 +12,13 @@ from uuid import UUID
 from intention_kernel.agent.context import Operation
 from intention_kernel.agent.effect import Effect, EffectAuthority
 from intention_kernel.clock import Clock
+from intention_kernel.containment import contained
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.durability.journal import Journal, claim_entry, failed_entry, uncertain_entry, value_entry
 from intention_kernel.durability.lease import Lease
 from intention_kernel.durability.operations import AbandonedOperations, finish_or_cancel
 from intention_kernel.durability.process import ProcessIdentity
-from intention_kernel.durability.program_run import contained
 from intention_kernel.errors import (
     LONGEST_DETAIL,
     DeadlineError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -142,6 +142,15 @@ class DurableScope:
     def pending_journal(self) -> tuple[JournalEntry, ...]:
         """What no transaction carried yet, for the commit."""
         return self._journal.pending
+
+    async def finish(self, effect_keys: Iterable[str]) -> None:
+        """Effects of these keys that are under way are cancelled, and their outcome is recorded before this returns (R18)."""
+        under_way = {key: running for key in effect_keys if (running := self._running.get(key)) is not None}
+        for key in under_way.keys() - self._cancelled:
+            self._cancelled.add(key)
+            _cancel_operation(under_way[key])
+        for running in under_way.values():
+            await asyncio.wait({running.result})
 
     async def close(self) -> None:
         """Nothing may start any more; effects under way are cancelled and their outcome is recorded before this returns."""

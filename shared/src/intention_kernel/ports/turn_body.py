@@ -3,7 +3,7 @@ the body works in, and the draft that it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 from uuid import UUID
@@ -138,6 +138,11 @@ class TurnScope(Protocol):
 
     async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         """A model's or step's result; from the journal where an earlier attempt recorded the same request (R16)."""
+        ...
+
+    async def finish(self, effect_keys: Iterable[str]) -> None:
+        """Effects of these keys that are under way are cancelled, since nobody waits for them any more, and their outcome is
+        recorded before it returns."""
         ...
 
     def hold(self, why: TurnHeldError) -> NoReturn:

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import replace
 
 from intention_kernel.agent.effect import Absent, Answer, Effect, Found, Inconclusive, Lookup, ReceiptView
+from intention_kernel.containment import contained
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.operations import finish_or_cancel
-from intention_kernel.durability.program_run import contained
 from intention_kernel.errors import words_of
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ports.receipt_ledger import OpenReceipt

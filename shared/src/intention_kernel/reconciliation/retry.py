@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from intention_kernel.agent.effect import Effect, EffectAuthority
+from intention_kernel.containment import contained
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.operations import finish_or_cancel
-from intention_kernel.durability.program_run import contained
 from intention_kernel.errors import LONGEST_DETAIL, EffectNotAppliedError, words_of
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import random_id

@@ -163,6 +163,6 @@ def _remember(opened: Opened, scope: TurnScope, turn_input: TurnInput, before: C
     after = with_state(before, replace(end.state, messages=before.messages))
     if opened.continuation is None:
         after = with_message(after, mark, "user", turn_input.text)
-    reply, for_models = end.composition.message, end.composition.model_text
+    reply, for_models = end.composition.message, end.private.text(end.composition.model_text)
     after = with_message(after, mark, "assistant", reply, model_text=for_models if for_models != reply else None)
     return with_receipts(after, mark, (receipt_record(receipt) for receipt in scope.receipts.values()))

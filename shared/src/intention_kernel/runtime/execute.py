@@ -13,18 +13,21 @@ from intention_kernel.agent.compiled import Capability
 from intention_kernel.agent.effect import Ports
 from intention_kernel.agent.results import CapabilityIssue, CapabilityResult, Completed, Failed
 from intention_kernel.agent.schema import Invalid, SchemaIssue
+from intention_kernel.containment import contained
 from intention_kernel.contracts.agenda import BlockedReceipt, FrozenStep
 from intention_kernel.contracts.facts import Facts
-from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.errors import (
     CapabilityContractError,
     EffectConflictError,
+    EffectError,
     EffectNotAppliedError,
     EffectUncertainError,
 )
 from intention_kernel.ports.turn_body import TurnScope, UncertainStep
 from intention_kernel.runtime.event_chain import EventChain
 from intention_kernel.runtime.stages.event_data import outcome_event
+from intention_kernel.runtime.stages.handed_out import OwnFacts, own, own_json
 from intention_kernel.runtime.stages.outcomes import BlockedResult, StepOutcome
 from intention_kernel.runtime.stages.planning.schedule import Round, executable, is_write, next_round
 from intention_kernel.runtime.stages.reducing.publish import published_facts
@@ -103,33 +106,35 @@ class Executor:
             return (await self._run(steps[0], facts, branches[steps[0].id]),)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._run(step, facts, branches[step.id])) for step in steps]
+                tasks = [group.create_task(self._contained_run(step, facts, branches[step.id])) for step in steps]
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from failures
         return tuple(task.result() for task in tasks)
 
+    async def _contained_run(self, step: PlanStep, facts: Facts, branch: EventChain) -> StepOutcome:
+        return await contained(lambda: self._run(step, facts, branch))
+
     async def _run(self, step: PlanStep, facts: Facts, branch: EventChain) -> StepOutcome:
         capability = self.view.agent.capabilities[step.capability_id or ""]
-        before = set(self.scope.receipts)
-        waiting = set(self.scope.uncertain)
+        context = self._context(capability, step, facts, StepEvents(capability.id, branch))
         if is_write(self.view.agent, step):
-            result = await self._written(capability, step, facts, branch, waiting)
+            result = await self._written(capability, context)
             self._writes.append(step.frozen(capability.definition.version))
         else:
-            result = await self._read(capability, step, facts, branch)
-        receipts = tuple(receipt for key, receipt in self.scope.receipts.items() if key not in before)
+            result = await self._read(capability, step, context)
+        receipts = tuple(self.scope.receipts[key] for key in context.asked if key in self.scope.receipts)
         outcome = StepOutcome(step, result, receipts)
         await _tell(outcome, branch)
         return outcome
 
-    async def _read(self, capability: Capability, step: PlanStep, facts: Facts, branch: EventChain) -> CapabilityResult:
-        events = StepEvents(capability.id, branch)
+    async def _read(self, capability: Capability, step: PlanStep, context: StepContext) -> CapabilityResult:
+        events = context.events
         ran = False
 
         async def run() -> JsonValue:
             nonlocal ran
             ran = True
-            result = await _called(capability, self._context(capability, step, facts, events))
+            result = await self._ended(capability, context)
             return StepRecord(result, tuple(events.emitted)).to_json()
 
         recorded = await self.scope.recorded(f"step:{step.id}", _request(step), run)
@@ -139,76 +144,76 @@ class Executor:
                 await events.tell(event)
         return record.result
 
-    async def _written(
-        self, capability: Capability, step: PlanStep, facts: Facts, branch: EventChain, waiting: set[str]
-    ) -> CapabilityResult | BlockedResult:
-        context = self._context(capability, step, facts, StepEvents(capability.id, branch))
-        result: CapabilityResult | BlockedResult
+    async def _written(self, capability: Capability, context: StepContext) -> CapabilityResult | BlockedResult:
+        result: CapabilityResult
+        in_doubt = False
         try:
-            result = await _called(capability, context)
-        except (EffectUncertainError, ExceptionGroup) as raised:
-            if not _is_uncertain(raised):
-                raise
-            return self._blocked(capability, waiting)
-        except EffectNotAppliedError as error:
-            return Failed(CapabilityIssue("EFFECT_NOT_APPLIED", error.detail))
-        except EffectConflictError as error:
-            return Failed(CapabilityIssue("EFFECT_CONFLICT", error.detail))
-        if self._unseen(capability, waiting):
-            return self._blocked(capability, waiting)
+            result = _detached(await self._ended(capability, context))
+        except (EffectError, ExceptionGroup) as raised:
+            ends = _effect_ends(raised)
+            in_doubt = any(isinstance(end, EffectUncertainError) for end in ends)
+            if not ends or (in_doubt and not self._uncertain(context)):
+                raise  # among it a doubt about no effect of this step: no receipt could ever settle that
+            result = Failed(_issue(ends[0]))
+        waiting = self._uncertain(context)
+        # An outcome that the capability never saw, since it gave up waiting: the step waits whatever it says (R18).
+        if in_doubt or not all(step.told for step in waiting):
+            return self._blocked(waiting)
         if isinstance(result, Completed) and context.completed_effects == 0:
             detail = "a write has to complete at least one effect through context.run_effect"
             raise CapabilityContractError("WRITE_EFFECT_NOT_COORDINATED", capability.id, detail)
         return result
 
-    def _unseen(self, capability: Capability, waiting: set[str]) -> list[UncertainStep]:
-        """Effects whose outcome the capability never saw, since it gave up waiting: it waits whatever it says (R18)."""
-        return [step for step in self._uncertain(capability, waiting) if not step.told]
+    async def _ended(self, capability: Capability, context: StepContext) -> CapabilityResult:
+        """The result of a step that is over: nothing that it left behind tells or starts anything, or is still under way."""
+        try:
+            return await _called(capability, context)
+        finally:
+            context.close()
+            await self.scope.finish(context.asked)
 
-    def _blocked(self, capability: Capability, waiting: set[str]) -> BlockedResult:
+    def _blocked(self, waiting: list[UncertainStep]) -> BlockedResult:
         receipts = tuple(
-            BlockedReceipt(effect_key=step.waits_for, receipt_id=step.receipt_id, title=step.title)
-            for step in self._uncertain(capability, waiting)
+            BlockedReceipt(effect_key=step.waits_for, receipt_id=step.receipt_id, title=step.title) for step in waiting
         )
         return BlockedResult(receipts, earlier=tuple(self._writes), turn_id=self.resumed_turn_id)
 
-    def _uncertain(self, capability: Capability, waiting: set[str]) -> list[UncertainStep]:
-        prefix = f"{capability.id}:"
-        found = [step for key, step in self.scope.uncertain.items() if key not in waiting and key.startswith(prefix)]
-        # A key that an earlier step of this turn met already is not new, and this step waits for it all the same.
-        return found or [step for key, step in self.scope.uncertain.items() if key.startswith(prefix)]
+    def _uncertain(self, context: StepContext) -> list[UncertainStep]:
+        """What this step asked for and nobody can vouch for; an earlier step may have met it before."""
+        return [self.scope.uncertain[key] for key in context.asked if key in self.scope.uncertain]
 
     def _context(self, capability: Capability, step: PlanStep, facts: Facts, events: StepEvents) -> StepContext:
         view = self.view
         active = view.state.interaction
-        own = active if active is not None and active.capability_id == capability.id else None
+        open_one = active if active is not None and active.capability_id == capability.id else None
         return StepContext(
             capability=capability,
-            intention=step.intention,
+            intention=step.intention.model_copy(deep=True),
             execution=Execution(view.thread_id, view.turn_id, step.id, capability.id, step.trigger),
             turn=CapabilityTurn(
                 current_message=view.text,
-                messages=view.state.messages,
+                messages=_own_messages(view),
                 summary=view.summary,
-                host_context=view.host_context,
-                continuation=step.continuation,
-                interaction=step.interaction or own,
-                interaction_answer=step.answer,
+                host_context=_own_members(view.host_context),
+                continuation=own_json(step.continuation),
+                interaction=own(step.interaction or open_one),
+                interaction_answer=own(step.answer),
             ),
             tenant_id=view.tenant_id,
-            facts=facts,
+            facts=OwnFacts(facts),
             ports=self.ports,
             events=events,
             deadline=self.deadline,
             at=self.view.at,
             scope=self.scope,
-            input_document=step.input,
+            input_document=own_json(step.input),
         )
 
 
 async def _called(capability: Capability, context: StepContext) -> CapabilityResult:
     """The capability's result, its output as JSON. Raises CapabilityContractError for what is no result."""
-    checked = capability.input.validate(context.input_document)
+    # What the effect is about stays what was planned, whatever the capability makes of its input.
+    checked = capability.input.validate(own_json(context.input_document))
     if isinstance(checked, Invalid):
         raise CapabilityContractError("INVALID_CAPABILITY_INPUT", capability.id, _words(checked.issues))
     result = await capability.definition.execute(context, checked.value)
@@ -244,10 +249,31 @@ def _request(step: PlanStep) -> dict[str, JsonValue]:
     }
 
 
-def _is_uncertain(error: Exception) -> bool:
+def _effect_ends(error: Exception) -> list[EffectError]:
+    """How effects ended, where that alone is what was raised, be it in a task group; else none."""
     if isinstance(error, ExceptionGroup):
-        return all(_is_uncertain(inner) for inner in error.exceptions)
-    return isinstance(error, EffectUncertainError)
+        found = [_effect_ends(inner) for inner in error.exceptions]
+        return [end for ends in found for end in ends] if all(found) else []
+    ends = (EffectUncertainError, EffectNotAppliedError, EffectConflictError)
+    return [error] if isinstance(error, ends) else []
+
+
+def _issue(end: EffectError) -> CapabilityIssue:
+    code = "EFFECT_NOT_APPLIED" if isinstance(end, EffectNotAppliedError) else "EFFECT_CONFLICT"
+    return CapabilityIssue(code, end.detail)
+
+
+def _detached(result: CapabilityResult) -> CapabilityResult:
+    """The result as a journal would give it back: what its capability does to it from now on changes nothing."""
+    return StepRecord.from_json(loads(dumps(StepRecord(result, ()).to_json()))).result
+
+
+def _own_messages(view: TurnView) -> tuple[Mapping[str, JsonValue], ...]:
+    return tuple(_own_members(message) for message in view.state.messages)
+
+
+def _own_members(document: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {name: own_json(member) for name, member in document.items()}
 
 
 async def _tell(outcome: StepOutcome, branch: EventChain) -> None:

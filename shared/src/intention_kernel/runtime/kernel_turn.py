@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from intention_kernel.agent.context import ReceiptReference
 from intention_kernel.agent.effect import Ports
+from intention_kernel.agent.results import Completed, NeedsConfirmation, NeedsDependency, NeedsInput
 from intention_kernel.clock import Clock
 from intention_kernel.contracts.agenda import BlockedReceipt
 from intention_kernel.contracts.json_codec import JsonValue
@@ -41,12 +42,17 @@ from intention_kernel.runtime.stages.turn_plan import PlanStep, TurnPlan
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """What a turn leaves: the next state, the response, the receipts that it waits for, the types of facts it published."""
+    """What a turn leaves: the next state, the response, the receipts that it waits for, the types of facts it published.
+
+    `private` are the strings that results of the turn have named: models do not read them in its message later on, when no
+    item is left that says so.
+    """
 
     state: KernelState
     composition: Composition
     blocked: tuple[BlockedReceipt, ...] = ()
     published_types: tuple[str, ...] = ()
+    private: Redactions = field(default_factory=Redactions)
 
 
 @dataclass(slots=True)
@@ -64,6 +70,13 @@ class Work:
         self.outcomes.extend(outcomes)
         self.reductions.append(reduction)
         self.state = reduction.state
+
+    @property
+    def private_strings(self) -> Iterator[str]:
+        """What results of this turn have named, also where no item of it is left."""
+        for outcome in self.outcomes:
+            if isinstance(outcome.result, Completed | NeedsInput | NeedsDependency | NeedsConfirmation):
+                yield from outcome.result.model_redactions
 
     @property
     def blocked(self) -> tuple[BlockedReceipt, ...]:
@@ -195,7 +208,10 @@ class KernelTurn:
         await self.chain.emit("facts.reduced", event_data.facts_reduced(work.reductions), "audit")
         if work.state.interaction is not None:
             await self.chain.emit("interaction.requested", event_data.interaction_requested(work.state.interaction))
-        redactions = Redactions.of((*snapshot.redactions.strings, *private_strings(work.state)))
+        gone = (
+            string for reduction in work.reductions for fact in reduction.published for string in fact.model_redactions
+        )
+        redactions = snapshot.redactions.plus((*private_strings(work.state), *work.private_strings, *gone))
         turn = TurnOutcome(
             snapshot=snapshot,
             plans=tuple(work.plans),
@@ -210,7 +226,7 @@ class KernelTurn:
         composition = await answer_turn(turn, models.with_redactions(redactions))
         await self._tell_composition(composition)
         published = [record.type for reduction in work.reductions for record in reduction.published]
-        return TurnEnd(work.state, composition, work.blocked, tuple(published))
+        return TurnEnd(work.state, composition, work.blocked, tuple(published), Redactions.of(work.private_strings))
 
     async def _tell_composition(self, composition: Composition) -> None:
         if composition.failure_code is None:

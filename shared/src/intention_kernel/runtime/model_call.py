@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from intention_kernel.clock import Clock
+from intention_kernel.containment import contained
 from intention_kernel.contracts.json_codec import JsonValue, check
 from intention_kernel.errors import JsonError, ModelGatewayError
 from intention_kernel.ports.model_gateway import ModelGateway, ModelRequest, ModelResult
@@ -85,8 +86,8 @@ class ModelCall:
         return _outcome(task)
 
     async def _asked(self, request: ModelRequest) -> ModelResult:
-        # A gateway of an application may raise before it awaits anything.
-        return await self.gateway.invoke(request)
+        # A gateway of an application may raise before it awaits anything, and anything at all.
+        return await contained(lambda: self.gateway.invoke(request))
 
 
 def _too_late() -> ModelGatewayError:

@@ -17,6 +17,7 @@ from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.errors import (
     CapabilityContractError,
+    EffectClosedError,
     EffectConflictError,
     EffectError,
     EffectNotAppliedError,
@@ -25,6 +26,7 @@ from intention_kernel.errors import (
 from intention_kernel.ids import derived_id, receipt_id
 from intention_kernel.ports.turn_body import TurnScope
 from intention_kernel.runtime.event_chain import EventChain
+from intention_kernel.runtime.stages.handed_out import own_json
 from intention_kernel.runtime.step_record import EmittedEvent
 
 _EVENT_NAME = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*")
@@ -39,11 +41,14 @@ class StepEvents:
     capability_id: str
     chain: EventChain
     emitted: list[EmittedEvent] = field(default_factory=list)
+    closed: bool = False
 
     async def emit(self, name: str, data: JsonValue, category: EventCategory = "trace") -> None:
         if not _EVENT_NAME.fullmatch(name) or category not in _CATEGORIES:
             detail = f"event {name!r} of category {category!r}: a name is like graph.node-done"
             raise CapabilityContractError("INVALID_CAPABILITY_EVENT_NAME", self.capability_id, detail)
+        if self.closed:
+            raise EffectClosedError("the step is over")
         kept = loads(dumps(data))
         self.emitted.append(EmittedEvent(name, kept, category))
         await self.tell(EmittedEvent(name, kept, category))
@@ -56,7 +61,8 @@ class StepEvents:
 
 @dataclass(slots=True)
 class StepContext:
-    """One run of one step. `completed_effects` counts effects that returned a value."""
+    """One run of one step. `completed_effects` counts effects that returned a value; `asked` are the keys of all that it asked
+    for, in order."""
 
     capability: Capability
     intention: IntentionRequest
@@ -71,6 +77,7 @@ class StepContext:
     scope: TurnScope
     input_document: JsonValue
     completed_effects: int = 0
+    asked: dict[str, None] = field(default_factory=dict)
     _ids: Counter[str] = field(default_factory=Counter)
 
     def now(self) -> datetime:
@@ -88,7 +95,10 @@ class StepContext:
         if capability.effect is None:
             detail = f"its effect is {capability.definition.effect!r}, and only a write may call run_effect"
             raise CapabilityContractError("EFFECT_NOT_ALLOWED", capability.id, detail)
-        content = self.input_document if payload is STEP_INPUT else payload
+        if self.events.closed:
+            raise EffectClosedError("the step is over")
+        content = own_json(self.input_document if payload is STEP_INPUT else payload)
+        self.asked[f"{capability.id}:{key}"] = None
         try:
             result = await self.scope.run_effect(capability.effect, key, operation, content)
         except EffectError as error:
@@ -99,6 +109,10 @@ class StepContext:
         self.completed_effects += 1
         await self._tell(key, "completed")
         return result
+
+    def close(self) -> None:
+        """The capability has returned: its tasks that go on can neither start an effect nor tell anything."""
+        self.events.closed = True
 
     async def _tell(self, key: str, status: str) -> None:
         effect_key = f"{self.capability.id}:{key}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -90,6 +90,9 @@ class _WatchedScope:
 
     async def recorded(self, name: str, request: JsonValue, operation: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
         return await self.scope.recorded(name, request, operation)
+
+    async def finish(self, effect_keys: Iterable[str]) -> None:
+        await self.scope.finish(effect_keys)
 
     def hold(self, why: TurnHeldError) -> NoReturn:
         self.scope.hold(why)

@@ -13,6 +13,7 @@ from intention_kernel.errors import PolicyContractError
 from intention_kernel.ports.model_gateway import ModelCapability
 from intention_kernel.runtime.stages.context.clicks import RefusedClick, answer_of_click
 from intention_kernel.runtime.stages.context.projection import private_strings, projection_of
+from intention_kernel.runtime.stages.handed_out import OwnFacts, own
 from intention_kernel.runtime.stages.redactions import Redactions
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot, SelectedGuidance
 from intention_kernel.runtime.stages.state import KernelState, TurnView
@@ -61,9 +62,9 @@ def _guidance_context(view: TurnView) -> GuidanceContext:
     return GuidanceContext(
         active_capability_ids=tuple(sorted(_active_capabilities(state))),
         registered_capability_ids=tuple(sorted(view.agent.capabilities)),
-        facts=state.facts,
-        agenda=tuple(item.public() for item in state.agenda),
-        interaction=state.interaction,
+        facts=OwnFacts(state.facts),
+        agenda=tuple(item.public().model_copy(deep=True) for item in state.agenda),
+        interaction=own(state.interaction),
     )
 
 

@@ -10,6 +10,7 @@ from intention_kernel.agent.schema import Invalid, Valid
 from intention_kernel.contracts.interactions import Interaction
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import PolicyContractError
+from intention_kernel.runtime.stages.handed_out import OwnFacts, own, own_json
 from intention_kernel.runtime.stages.planning.questions import Owner, what_input, which_of
 from intention_kernel.runtime.stages.state import KernelState, TurnView
 from intention_kernel.runtime.stages.turn_plan import Disposition, PlanStep, ReasonCode, StepReason
@@ -94,14 +95,14 @@ def _verdict(view: TurnView, state: KernelState, step: PlanStep, capability: Cap
         return Allow()
     context = PolicyContext(
         capability_id=capability.id,
-        intention=step.intention,
-        input=step.input,
-        facts=state.facts,
-        agenda=tuple(item.public() for item in state.agenda),
-        interaction=state.interaction,
-        host_context=view.host_context,
+        intention=step.intention.model_copy(deep=True),
+        input=own_json(step.input),
+        facts=OwnFacts(state.facts),
+        agenda=tuple(item.public().model_copy(deep=True) for item in state.agenda),
+        interaction=own(state.interaction),
+        host_context={name: own_json(member) for name, member in view.host_context.items()},
         tenant_id=view.tenant_id,
-        answer=step.answer,
+        answer=own(step.answer),
     )
     for policy in policies:
         verdict = policy.evaluate(context)

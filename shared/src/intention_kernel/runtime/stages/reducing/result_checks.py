@@ -13,6 +13,7 @@ from intention_kernel.agent.results import CanonicalResponse, Completed, NeedsCo
 from intention_kernel.contracts.facts import FactCandidate
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import CapabilityContractError
+from intention_kernel.runtime.stages.handed_out import own_json
 from intention_kernel.runtime.stages.outcomes import StepOutcome
 from intention_kernel.runtime.stages.redactions import MIN_LENGTH
 
@@ -44,7 +45,7 @@ def derived_redactions(capability: Capability, declared: FactDeclaration, value:
     """What models must not read of the value, each string once; shorter ones than MIN_LENGTH are left out."""
     if declared.derive_model_redactions is None:
         return ()
-    strings: object = declared.derive_model_redactions(value)
+    strings: object = declared.derive_model_redactions(own_json(value))
     if not isinstance(strings, tuple | list) or not all(isinstance(string, str) for string in strings):
         detail = f"the redactions of {declared.reference.key} are no list of strings"
         raise CapabilityContractError("INVALID_MODEL_REDACTIONS", capability.id, detail)
