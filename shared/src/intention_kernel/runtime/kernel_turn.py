@@ -169,10 +169,13 @@ class KernelTurn:
         return outcomes
 
     async def _go_on(self, work: Work, executor: Executor) -> None:
-        """Start what the last batch made possible, until there is nothing more; each activation once (contract 2.11)."""
+        """Start what the last batch made possible, until there is nothing more; each activation once (contract 2.11).
+
+        What the turn has no steps left for stays on the agenda, and the next turn starts it: what was done has to be told.
+        """
         done: frozenset[str] = frozenset()
         latest: Sequence[StepOutcome] = tuple(work.outcomes)
-        while (activation := next_activation(self.view, work.state, latest, done)) is not None:
+        while executor.left and (activation := next_activation(self.view, work.state, latest, done)) is not None:
             done |= {activation.key}
             name = (
                 "dependency.capability.activated" if activation.kind == "dependency" else "dependency.consumer.resumed"

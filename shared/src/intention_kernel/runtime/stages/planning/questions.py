@@ -93,7 +93,10 @@ def shown(interaction: Interaction, at: datetime) -> Interaction:
     has seen does not expire."""
     if interaction.expires_seconds is None or interaction.expires_at is not None:
         return interaction
-    expires = rfc3339(at + timedelta(seconds=interaction.expires_seconds))
+    try:
+        expires = rfc3339(at + timedelta(seconds=interaction.expires_seconds))
+    except OverflowError:
+        return interaction  # later than any date: it does not expire
     return interaction.model_copy(update={"expires_at": expires})
 
 
