@@ -15,7 +15,13 @@ from intention_kernel.agent import (
     JsonValue,
 )
 from intention_kernel.agent.effect import EffectAuthority
-from intention_kernel.errors import EffectClosedError, EffectNotAppliedError, EffectUncertainError, ProgramError
+from intention_kernel.errors import (
+    CapabilityContractError,
+    EffectClosedError,
+    EffectNotAppliedError,
+    EffectUncertainError,
+    ProgramError,
+)
 from intention_kernel.testing import ConversationScript, Talk
 from pydantic import BaseModel
 
@@ -47,6 +53,19 @@ async def _sent(authority: EffectAuthority) -> JsonValue:
 async def _never(authority: EffectAuthority) -> JsonValue:
     await asyncio.Event().wait()
     return {}
+
+
+@pytest.mark.parametrize(("returned", "given"), [(None, "None"), ({"number": 1}, "a dict")])
+async def test_what_is_no_result_fails_the_turn_and_is_told_with_what_to_return(returned: object, given: str) -> None:
+    async def execute(context: CapabilityExecutionContext, parcel: Parcel) -> object:
+        return returned
+
+    talk = _talk(execute, 1, effect="read")
+    with pytest.raises(
+        CapabilityContractError, match=rf"capability parcel.send: returned {given}; return Completed, .*Failed"
+    ):
+        await talk.says("send")
+    assert talk.turns == []
 
 
 async def test_a_step_waits_for_the_effect_that_it_gave_up_and_the_next_step_of_the_capability_does_not() -> None:

@@ -218,7 +218,9 @@ async def _called(capability: Capability, context: StepContext) -> CapabilityRes
         raise CapabilityContractError("INVALID_CAPABILITY_INPUT", capability.id, _words(checked.issues))
     result = await capability.definition.execute(context, checked.value)
     if not isinstance(result, CapabilityResult):
-        raise CapabilityContractError("INVALID_CAPABILITY_RESULT", capability.id, f"returned {type(result).__name__}")
+        given = "None" if result is None else f"a {type(result).__name__}"
+        wanted = "Completed, NeedsInput, NeedsDependency, NeedsConfirmation or Failed"
+        raise CapabilityContractError("INVALID_CAPABILITY_RESULT", capability.id, f"returned {given}; return {wanted}")
     return replace(result, output=_output(capability, result.output)) if isinstance(result, Completed) else result
 
 
