@@ -1,4 +1,4 @@
-"""`intention queue ls | show | resolve`: the operator queue on the command line (interface 4).
+"""`intention queue ls | show | resolve | contest`: the operator queue on the command line (interface 4).
 
 Exit codes: 0 done, 1 failed, 2 usage, 4 no such receipt, 5 the receipt changed, 6 refused by protocol R22.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NoReturn, TypeVar
 
@@ -23,6 +23,7 @@ from intention_kernel.cli.settings import addresses
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.ports.operator_queue import OperatorQueue, Phase, QueueItem
 from intention_kernel.postgres.reconciliation import open_receipts
+from intention_kernel.reconciliation import contest as contests
 from intention_kernel.reconciliation import queue as operations
 from intention_kernel.reconciliation.document import item_document, shown_document, verdict_document
 from intention_kernel.reconciliation.workbench import EffectOf, effects_of
@@ -32,6 +33,10 @@ _SETTLED = {
     "applied": "settled as applied; the turns that wait for it go on with this result",
     "not_applied": "settled as not applied; the turns that wait for it go on, and their program may try it again",
 }
+_CONTESTED = (
+    "contested: no attempt is made and its value is not handed out until another person decides, with "
+    "--applied or --not-applied and --evidence"
+)
 _Answer = TypeVar("_Answer")
 _table_or_json = click.option(
     "-o", "output", default="table", type=click.Choice(["table", "json"]), show_default=True, help="How to print."
@@ -119,13 +124,72 @@ def resolve(receipt_id: str, *, applied: bool | None, value: str | None, output:
         raise click.UsageError("say --applied or --not-applied")
     if applied and value is None:
         raise click.UsageError("--applied needs --value, the effect's result")
-    decision = operations.Decision(
+    decision = _decision(receipt_id, value, given, applied=applied)
+    _tell(_run(lambda store, effect_of: operations.resolve(store, decision, effect_of)), decision, output)
+
+
+@queue.command("contest")
+@click.argument("receipt_id", metavar="RECEIPT")
+@click.option(
+    "--applied/--not-applied", "applied", default=None, help="Decide it, as the second person: it went through, or not."
+)
+@click.option("--value", metavar="JSON|@FILE", help="With --applied: the effect's result.")
+@click.option("--reference", metavar="TEXT", help="With --applied: the provider's reference.")
+@click.option("--workers-stopped", is_flag=True, help="I have stopped every process that may call the provider.")
+@click.option("--evidence", metavar="TEXT", help="What shows it; needed to decide.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why, in your words.")
+@click.option(
+    "--as", "actor", metavar="NAME", default=getpass.getuser, show_default="your user name", help="Who says so."
+)
+@click.option(
+    "--expected-version", type=int, metavar="N", help="The version that you were shown; by default the one now."
+)
+@_table_or_json
+def contest(receipt_id: str, *, applied: bool | None, value: str | None, output: str, **given: object) -> None:
+    """Say that a settlement is wrong, or decide what another person contests.
+
+    A contested receipt is on top of the queue: no attempt is made, and its value is not handed out. Another person than the
+    one who contests it decides it, with --applied or --not-applied and --evidence.
+
+    Example: intention queue contest 3f0c2b9d1e5a4c7f8a6b5d4e3f2a1b0c --reason "the bank has no such charge"
+    """
+    if applied is None:
+        _tell_contest(receipt_id, value, output, given)
+        return
+    if applied and value is None:
+        raise click.UsageError("--applied needs --value, the effect's result")
+    decision = _decision(receipt_id, value, given, applied=applied)
+    answer = _run(lambda store, effect_of: operations.resolve(store, decision, effect_of, contested=True))
+    _tell(answer, decision, output)
+
+
+def _tell_contest(receipt_id: str, value: str | None, output: str, given: Mapping[str, object]) -> None:
+    """Open the contest, and say what became of it."""
+    if value is not None or any(given[name] for name in ("reference", "workers_stopped", "evidence")):
+        raise click.UsageError("say --applied or --not-applied, too: those options belong to a decision")
+    doubt = contests.Doubt(
+        receipt_id,
+        **{name: given[name] for name in ("reason", "actor", "expected_version")},  # type: ignore[arg-type]  # click's
+    )
+    match _run(lambda store, _: contests.contest(store, doubt)):
+        case contests.ContestOpened(version=version):
+            document: JsonValue = {"receiptId": receipt_id, "contested": True, "version": version}
+            click.echo(_text(document) if output == "json" else _CONTESTED)
+        case operations.NotFound():
+            _fail(NOT_FOUND, f"there is no receipt {receipt_id}")
+        case operations.VersionChanged(why=why):
+            _fail(CONFLICT, f"nothing was contested: {why}; `intention queue show {receipt_id}` shows it")
+        case operations.Invalid(problem=problem):
+            _fail(USAGE, problem)
+
+
+def _decision(receipt_id: str, value: str | None, given: Mapping[str, object], *, applied: bool) -> operations.Decision:
+    return operations.Decision(
         receipt_id=receipt_id,
         resolution="applied" if applied else "not_applied",
         value=None if value is None else json_or_file("--value", value),
         **given,  # type: ignore[arg-type]  # click made them of the declared options
     )
-    _tell(_run(lambda store, effect_of: operations.resolve(store, decision, effect_of)), decision, output)
 
 
 def _tell(answer: operations.ResolveAnswer, decision: operations.Decision, output: str) -> None:

@@ -19,7 +19,10 @@ from intention_kernel.reconciliation.queue import Choices, Shown
 _WORDS = {
     "uncertain": "nobody knows yet whether it went through",
     "contradicted": "an answer of the provider contradicts what is recorded",
+    "contested": "a person contests what was settled; another decides",
     "set_aside": "its turn was set aside: the conversation does not know",
+    "redriven": "its turn was redriven",
+    "dropped": "its turn was dropped",
     "late_answer": "the provider's answer came late",
     "applied": "decided: applied",
     "not_applied": "decided: not applied",

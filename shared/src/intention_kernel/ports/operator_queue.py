@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import ReceiptState, ReceiptTransition, Summary
-from intention_kernel.ports.receipt_ledger import OpenReceipt, Resolution, SettleAnswer, Settlement
+from intention_kernel.ports.receipt_ledger import Changed, OpenReceipt, Resolution, SettleAnswer, Settlement, Unknown
 
 Phase = Literal["open", "decided", "done", "failed"]
 ItemKind = Literal["effect", "orphaned"]
@@ -105,6 +105,40 @@ class ReceiptCase:
     blocked_turns: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A person says that a settlement is wrong. `contest_id` makes it repeatable."""
+
+    thread_id: str
+    effect_key: str
+    seen_version: int
+    contest_id: str
+    actor: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """The receipt is contradicted and its item is open. A repeat answers the same."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotSettled:
+    """Nothing settled it, so there is nothing to contest."""
+
+    state: ReceiptState
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Nobody but the person who decides has contested it."""
+
+
+ContestAnswer = Contested | NotSettled | Changed | Unknown
+
+
 class OperatorQueue(Protocol):
     """Every call raises InfrastructureError where the store cannot answer."""
 
@@ -118,6 +152,14 @@ class OperatorQueue(Protocol):
 
     async def settle(self, settlement: Settlement) -> SettleAnswer:
         """As ReceiptLedger.settle."""
+        ...
+
+    async def contest(self, contest: Contest) -> ContestAnswer:
+        """Compare-and-set on the version that was shown; no state changes (protocol R25)."""
+        ...
+
+    async def decide_contest(self, settlement: Settlement) -> SettleAnswer | Alone:
+        """Move or confirm what a person contested, by another person, on evidence (protocol R25)."""
         ...
 
     async def state_workers_stopped(self, case: ReceiptCase, actor: str, detail: str) -> None:

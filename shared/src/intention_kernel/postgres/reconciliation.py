@@ -10,7 +10,7 @@ import asyncpg
 from cramjam import DecompressionError
 
 from intention_kernel.errors import JsonError
-from intention_kernel.ports.operator_queue import Phase, QueueItem, ReceiptCase
+from intention_kernel.ports.operator_queue import Alone, Contest, ContestAnswer, Phase, QueueItem, ReceiptCase
 from intention_kernel.ports.receipt_ledger import (
     Cared,
     CareTerms,
@@ -21,7 +21,6 @@ from intention_kernel.ports.receipt_ledger import (
     RetryRefused,
     Scanned,
     SettleAnswer,
-    Settled,
     Settlement,
 )
 from intention_kernel.postgres import reconciliation_rows as rows
@@ -80,18 +79,17 @@ class PostgresReceipts:
         await self._postpone((due.receipt.thread_id, due.receipt.effect_key, due.settlement), reason, seconds)
 
     async def settle(self, settlement: Settlement) -> SettleAnswer:
-        [row] = await self._fetch(
-            "reconciler_settle",
-            settlement.thread_id,
-            settlement.effect_key,
-            settlement.seen_version,
-            *rows.settlement_columns(settlement),
-            settlement.not_after,
-        )
-        answer = rows.settle_answer(row)
-        if isinstance(answer, Settled):
-            self._wake()
-        return answer
+        return rows.settle_answer(await self._settled("reconciler_settle", settlement))
+
+    async def contest(self, contest: Contest) -> ContestAnswer:
+        place = (contest.thread_id, contest.effect_key, contest.seen_version, contest.contest_id)
+        [row] = await self._fetch("reconciler_contest", *place, clean(contest.actor), rows.raw(contest.reason))
+        self._wake()
+        return rows.contest_answer(row)
+
+    async def decide_contest(self, settlement: Settlement) -> SettleAnswer | Alone:
+        row = await self._settled("reconciler_decide_contest", settlement)
+        return Alone() if row["outcome"] == "alone" else rows.settle_answer(row)
 
     async def begin_retry(
         self, due: OpenReceipt, call_seconds: float, margin_seconds: float
@@ -171,6 +169,19 @@ class PostgresReceipts:
         await self._fetch(
             "reconciler_state_stopped", receipt.thread_id, receipt.effect_key, clean(actor), rows.raw(detail)
         )
+
+    async def _settled(self, name: str, settlement: Settlement) -> asyncpg.Record:
+        [row] = await self._fetch(
+            name,
+            settlement.thread_id,
+            settlement.effect_key,
+            settlement.seen_version,
+            *rows.settlement_columns(settlement),
+            settlement.not_after,
+        )
+        if row["outcome"] == "settled":
+            self._wake()
+        return row
 
     async def _postpone(self, item: tuple[str, str, int], reason: str, seconds: float | None) -> None:
         await self._fetch("reconciler_postpone", *item, clean(reason)[:_LONGEST_REASON], seconds)

@@ -8,7 +8,15 @@ import asyncpg
 
 from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.contracts.receipt import Receipt, ReceiptTransition, Summary
-from intention_kernel.ports.operator_queue import Decided, ItemHistory, QueueItem, Seen
+from intention_kernel.ports.operator_queue import (
+    ContestAnswer,
+    Contested,
+    Decided,
+    ItemHistory,
+    NotSettled,
+    QueueItem,
+    Seen,
+)
 from intention_kernel.ports.receipt_ledger import (
     AttemptFacts,
     Changed,
@@ -119,6 +127,19 @@ def settle_answer(row: asyncpg.Record) -> SettleAnswer:
             return Settled(row["settlement"], row["state"], row["version"])
         case "late":
             return Late()
+        case "not_found":
+            return Unknown()
+        case outcome:
+            return Changed(row["state"], row["version"], retrying=outcome == "retrying")
+
+
+def contest_answer(row: asyncpg.Record) -> ContestAnswer:
+    """What contest_receipt_v1 said."""
+    match row["outcome"]:
+        case "contested":
+            return Contested(row["version"])
+        case "not_settled":
+            return NotSettled(row["state"])
         case "not_found":
             return Unknown()
         case outcome:

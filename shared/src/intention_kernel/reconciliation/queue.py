@@ -10,7 +10,7 @@ from intention_kernel.agent.effect import Effect
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.errors import JsonError
 from intention_kernel.ids import derived_id
-from intention_kernel.ports.operator_queue import OperatorQueue, Phase, QueueItem, ReceiptCase
+from intention_kernel.ports.operator_queue import Alone, OperatorQueue, Phase, QueueItem, ReceiptCase
 from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settled, Settlement, Unknown
 from intention_kernel.reconciliation.admissible import (
     Look,
@@ -120,21 +120,24 @@ async def show(queue: OperatorQueue, receipt_id: str, effect_of: EffectOf | None
     return Shown(case, Choices(_not_decidable(case), _verdict(case, terms), _verdict(stated, terms)))
 
 
-async def resolve(queue: OperatorQueue, decision: Decision, effect_of: EffectOf | None = None) -> ResolveAnswer:
+async def resolve(
+    queue: OperatorQueue, decision: Decision, effect_of: EffectOf | None = None, *, contested: bool = False
+) -> ResolveAnswer:
     """Settle as a person decides, if the receipt is as it was shown (R23) and "not applied" is admitted (R22).
 
     With `workers_stopped` the statement is recorded first; a declared quiet period counts from its first making.
+    `contested`: it decides a contest, which another person has opened, on evidence (R25).
     """
     case = await queue.case(decision.receipt_id)
     if case is None:
         return NotFound()
     effect = _effect(case, effect_of)
-    problem = _problem(decision, effect)
+    problem = _problem(decision, effect, contested=contested)
     if problem is not None:
         return Invalid(problem)
-    settlement = _settlement(case, decision)
+    settlement = _settlement(case, decision, contested=contested)
     if not _made_already(case, settlement):
-        changed = _changed(case, decision)
+        changed = _changed(case, decision, contested=contested)
         if changed is not None:
             return changed
         if decision.resolution == "not_applied":
@@ -143,7 +146,7 @@ async def resolve(queue: OperatorQueue, decision: Decision, effect_of: EffectOf 
             if isinstance(verdict, NotAdmitted):
                 return Refused(verdict)
             settlement = replace(settlement, not_after=verdict.not_after)
-    return _told(await queue.settle(settlement))
+    return _told(await (queue.decide_contest(settlement) if contested else queue.settle(settlement)))
 
 
 async def _with_statement(queue: OperatorQueue, case: ReceiptCase, decision: Decision) -> ReceiptCase:
@@ -174,8 +177,11 @@ def _effect(case: ReceiptCase, effect_of: EffectOf | None) -> Effect | None:
     return None if effect_of is None else effect_of(receipt.agent_id, receipt.effect_id)
 
 
-def _problem(decision: Decision, effect: Effect | None) -> str | None:
-    for name, text in (("a reason", decision.reason), ("who decides", decision.actor)):
+def _problem(decision: Decision, effect: Effect | None, *, contested: bool) -> str | None:
+    needed = [("a reason", decision.reason), ("who decides", decision.actor)]
+    if contested:
+        needed.append(("evidence", decision.evidence or ""))
+    for name, text in needed:
         if not text.strip():
             return f"{name} is needed"
     if decision.resolution == "not_applied":
@@ -193,15 +199,22 @@ def _problem(decision: Decision, effect: Effect | None) -> str | None:
 def _not_decidable(case: ReceiptCase) -> str | None:
     receipt = case.open.receipt
     if receipt.contradicted:
-        return "an answer of the provider contradicts what is recorded; only a contest moves it"
+        return "what is recorded is in doubt; only a contest with evidence, decided by a second person, moves it"
     if receipt.state != "uncertain":
         return f"the receipt is {receipt.state}"
     return None
 
 
-def _changed(case: ReceiptCase, decision: Decision) -> VersionChanged | None:
+def _not_contested(case: ReceiptCase) -> str | None:
     receipt = case.open.receipt
-    why = _not_decidable(case)
+    if not receipt.contradicted:
+        return "nothing contests what is recorded"
+    return "an attempt is under way" if receipt.state == "prepared" else None
+
+
+def _changed(case: ReceiptCase, decision: Decision, *, contested: bool) -> VersionChanged | None:
+    receipt = case.open.receipt
+    why = _not_contested(case) if contested else _not_decidable(case)
     if why is None and decision.expected_version not in (None, receipt.version):
         why = f"the receipt has version {receipt.version}, not {decision.expected_version}"
     return None if why is None else VersionChanged(why)
@@ -211,8 +224,10 @@ def _made_already(case: ReceiptCase, settlement: Settlement) -> bool:
     return any(made.decision_id == settlement.decision_id for made in case.decisions)
 
 
-def _settlement(case: ReceiptCase, decision: Decision) -> Settlement:
+def _settlement(case: ReceiptCase, decision: Decision, *, contested: bool) -> Settlement:
     receipt = case.open.receipt
+    # A contest may come to what was decided before; it is another decision, of another settlement.
+    kind = f"contest {receipt.settlements}" if contested else "decision"
     value = dumps(decision.value) if decision.resolution == "applied" else None
     content = (decision.resolution, (value or b"").decode(), decision.reference or "", decision.actor, decision.reason)
     return Settlement(
@@ -222,7 +237,7 @@ def _settlement(case: ReceiptCase, decision: Decision) -> Settlement:
         resolution=decision.resolution,
         value=value,
         reference=decision.reference,
-        decision_id=decision.decision_id or derived_id("decision", receipt.receipt_id, str(receipt.attempt), *content),
+        decision_id=decision.decision_id or derived_id(kind, receipt.receipt_id, str(receipt.attempt), *content),
         reason_code=decision.reason_code,
         reason=decision.reason,
         evidence=decision.evidence,
@@ -230,7 +245,7 @@ def _settlement(case: ReceiptCase, decision: Decision) -> Settlement:
     )
 
 
-def _told(answer: Settled | Changed | Late | Unknown) -> ResolveAnswer:
+def _told(answer: Settled | Changed | Late | Unknown | Alone) -> ResolveAnswer:
     match answer:
         case Settled(settlement=settlement, version=version):
             return Resolved(settlement, version)
@@ -238,6 +253,8 @@ def _told(answer: Settled | Changed | Late | Unknown) -> ResolveAnswer:
             return VersionChanged("the identical call is being repeated right now; its answer may settle it")
         case Changed(state=state, version=version):
             return VersionChanged(f"the receipt is {state} and has version {version} now")
+        case Alone():
+            return Refused(NotAdmitted("a contest is decided by another person than the one who opened it"))
         case Late():
             return Refused(NotAdmitted("the time in which the provider knows our key ended meanwhile"))
         case Unknown():

@@ -221,7 +221,7 @@ create table observations (
   id bigint generated always as identity,
   receipt_version bigint not null,
   source text not null,
-  finding text not null check (finding in ('found', 'absent', 'inconclusive', 'error', 'late_answer', 'not_storable')),
+  finding text not null check (finding in ('found', 'absent', 'inconclusive', 'error', 'late_answer', 'not_storable', 'contested')),
   detail bytea not null,
   value bytea,
   reference text,

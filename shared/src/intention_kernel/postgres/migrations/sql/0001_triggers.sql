@@ -1,7 +1,8 @@
 -- Legality of receipt moves, their history, and the tables that are only appended to (design 4, protocol 3).
 
 -- Refuse an illegal move of a receipt. Legal: to completed, failed or uncertain from prepared; to completed or failed from
--- uncertain; to prepared from failed unless contradicted. contradicted is never cleared, version grows by one.
+-- uncertain; to prepared from failed unless contradicted. A contest alone clears contradicted, counts as a settlement, and may
+-- move what is not prepared to completed or failed (R25). version grows by one.
 create function check_receipt_move_v1() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -13,13 +14,15 @@ begin
   if new.version <> old.version + 1 then
     raise exception 'version of a receipt goes from % to %', old.version, old.version + 1 using errcode = 'IK001';
   end if;
-  if old.contradicted and not new.contradicted then
+  if old.contradicted and not new.contradicted
+     and (new.cause <> 'contest' or new.settlements <> old.settlements + 1 or new.state not in ('completed', 'failed')) then
     raise exception 'a contradiction is not cleared' using errcode = 'IK001';
   end if;
   if new.state <> old.state and not (
        (old.state = 'prepared' and new.state in ('completed', 'failed', 'uncertain'))
     or (old.state = 'uncertain' and new.state in ('completed', 'failed'))
-    or (old.state = 'failed' and new.state = 'prepared' and not old.contradicted)) then
+    or (old.state = 'failed' and new.state = 'prepared' and not old.contradicted)
+    or (old.state <> 'prepared' and old.contradicted and not new.contradicted)) then
     raise exception 'a receipt cannot go from % to %', old.state, new.state using errcode = 'IK001';
   end if;
   return new;

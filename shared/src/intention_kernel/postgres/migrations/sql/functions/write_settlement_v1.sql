@@ -1,5 +1,6 @@
 -- Purpose: everything that a settlement writes (protocol R23, R29): the receipt's move, its item, the decision, the audit
---   line, the request of a continuation. The caller has locked the receipt and checked that it may be settled.
+--   line, the request of a continuation. What a contest settles is contradicted no more (R25). The caller has locked the receipt
+--   and checked that it may be settled.
 -- Parameters: thread, key, applied | not_applied, value (packed), provider's reference; decision id, reason code, reason,
 --   evidence, who decided.
 -- Returns: the settlement's number. Indexes: the keys of receipts, reconciliation_items and decisions.
@@ -14,7 +15,8 @@ begin
   update receipts as r set
     state = case verdict when 'applied' then 'completed' else 'failed' end,
     value = case verdict when 'applied' then answer end,
-    reference = provider_reference, settlements = r.settlements + 1, version = r.version + 1, cause = 'settle'
+    reference = provider_reference, settlements = r.settlements + 1, version = r.version + 1, contradicted = false,
+    cause = case when r.contradicted then 'contest' else 'settle' end
   where r.thread_id = thread and r.effect_key = effect
   returning r.* into strict receipt;
   insert into reconciliation_items (thread_id, effect_key, settlement, phase, reason)
@@ -24,7 +26,7 @@ begin
                          evidence, actor)
   values (decision, thread, effect, receipt.settlements, verdict, answer, provider_reference, code, why, proof, who);
   insert into audit_log (actor, action, thread_id, effect_key, detail)
-  values (who, 'settle', thread, effect, convert_to(json_strip_nulls(json_build_object(
+  values (who, case receipt.cause when 'contest' then 'decide_contest' else 'settle' end, thread, effect, convert_to(json_strip_nulls(json_build_object(
     'decisionId', decision, 'resolution', verdict, 'settlement', receipt.settlements, 'version', receipt.version,
     'reference', provider_reference, 'reasonCode', code))::text, 'UTF8'));
   perform ask_continuation_v1(thread, effect, receipt.settlements, 1);
