@@ -7,22 +7,24 @@ import asyncio
 from examples.retail.campaign.fleet import Fleet
 from examples.retail.campaign.plan import Draws
 
-_AHEAD_TURNS = 64
-"""How many turns may begin beyond the next kill's place before they wait for it."""
-
 _LONGEST_DELAY_SECONDS = 0.5
+_LAST_SHARE = 0.85
+_MOST_AHEAD_TURNS = 64
+"""How many turns may begin beyond the next kill's place before they wait for it."""
 
 
 class Kills:
     """`count` kills over about `turns` turns. Players ask `admit` before each turn; `run` kills."""
 
     def __init__(self, count: int, turns: int, draws: Draws) -> None:
-        shares = (number + draws.fraction("place", str(number)) for number in range(count))
-        self._places = [int(share * turns / count) for share in shares]
+        # The last turns have no kill of their own, so that one that comes late still meets work.
+        shares = ((number + draws.fraction("place", str(number))) / count for number in range(count))
+        self._places = [int(_LAST_SHARE * turns * share) for share in shares]
+        self._ahead = max(1, min(_MOST_AHEAD_TURNS, int(turns * (1 - _LAST_SHARE))))
         self._draws = draws
         self._begun = 0
-        self.done = 0
         self._changed = asyncio.Condition()
+        self.done = 0
 
     async def admit(self) -> None:
         """Returns when the turn may begin: work does not run away from the kills that belong into it."""
@@ -32,17 +34,27 @@ class Kills:
             self._changed.notify_all()
 
     async def run(self, fleet: Fleet) -> None:
-        """Returns when all kills are done."""
-        for number, place in enumerate(self._places):
-            async with self._changed:
-                await self._changed.wait_for(lambda place=place: self._begun >= place)  # type: ignore[misc]
-            # So that it meets turns wherever they are.
-            await asyncio.sleep(_LONGEST_DELAY_SECONDS * self._draws.fraction("delay", str(number)))
-            await fleet.kill_one(self._draws.fraction("victim", str(number)))
-            async with self._changed:
+        """Returns when all kills are done; from then on, or after an error, no turn waits any more."""
+        try:
+            for number, place in enumerate(self._places):
+                await self._until_begun(place)
+                # So that it meets turns wherever they are.
+                await asyncio.sleep(_LONGEST_DELAY_SECONDS * self._draws.fraction("delay", str(number)))
+                await fleet.kill_one(self._draws.fraction("victim", str(number)))
                 self.done += 1
-                self._changed.notify_all()
+                await self._tell()
+        finally:
+            self._places = []
+            await self._tell()
+
+    async def _until_begun(self, place: int) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._begun >= place)
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
     def _limit(self) -> float:
         left = self._places[self.done :]
-        return left[0] + _AHEAD_TURNS if left else float("inf")
+        return left[0] + self._ahead if left else float("inf")

@@ -93,6 +93,8 @@ class _Campaign:
             killing = asyncio.create_task(kills.run(self.fleet))
             try:
                 await _all_at_once(Player(client, heard, kills, draws), played, self.plan.in_flight)
+                if not any(one.problems for one in played):
+                    await killing
             finally:
                 killing.cancel()
                 await asyncio.wait([killing])
