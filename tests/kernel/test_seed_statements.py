@@ -162,6 +162,22 @@ async def test_a_completed_write_without_an_effect_is_a_mistake_of_its_capabilit
     assert [item.status for item in talk.agenda] == ["waiting_confirmation"]
 
 
+@pytest.mark.parametrize("output", [{"note": 7}, ["no object"], None, object()])
+async def test_an_output_that_does_not_fit_its_schema_is_a_mistake_of_its_capability(output: object) -> None:
+    """D1: nothing of the result is kept or told."""
+
+    async def wrong(context: CapabilityExecutionContext, value: Anything) -> CapabilityResult:
+        return Completed(output)
+
+    script = ConversationScript()
+    script.when("find").proposes("shop.find", {})
+    talk = Talk(agent(capability("shop.find", execute=wrong)), script)
+    with pytest.raises(CapabilityContractError, match="INVALID_CAPABILITY_OUTPUT"):
+        await talk.says("find")
+    assert talk.turns == []
+    assert talk.state.messages == ()
+
+
 async def test_only_a_write_may_have_an_effect() -> None:
     """E2: what declares that it reads cannot write past its confirmation."""
     called: list[str] = []
@@ -182,6 +198,33 @@ async def test_only_a_write_may_have_an_effect() -> None:
     assert (called, talk.effects) == ([], {})
 
 
+async def test_an_effect_has_its_key_under_its_capability_and_is_made_once_for_the_thread() -> None:
+    """E3: "The kernel prefixes the supplied key with the capability ID": one key of two capabilities is two effects, and a
+    later turn with the same key gets the value of the first."""
+    called: list[str] = []
+
+    async def writes(context: CapabilityExecutionContext, value: Anything) -> CapabilityResult:
+        async def operation(authority: EffectAuthority) -> JsonValue:
+            called.append(authority.idempotency_key)
+            return len(called)
+
+        done = await context.run_effect("k", operation)
+        return Completed(Anything(note=str(done.value)))
+
+    script = ConversationScript()
+    script.when("book").proposes("shop.book", {})
+    script.when("rent").proposes("shop.rent", {})
+    talk = Talk(agent(write("shop.book", execute=writes), write("shop.rent", execute=writes)), script)
+    seen = []
+    for text in ("book", "rent", "book"):
+        await talk.says(text)
+        turn = await talk.clicks("yes")
+        seen.append(turn.event("capability.completed")["output"])
+    assert called == ["shop.book:k", "shop.rent:k"]
+    assert seen == [{"note": "1"}, {"note": "2"}, {"note": "1"}]
+    assert set(talk.effects) == {"shop.book:k", "shop.rent:k"}
+
+
 # What events tell
 
 
@@ -191,7 +234,8 @@ async def _sides() -> SpokenTurn:
 
     async def read(context: CapabilityExecutionContext, value: Anything) -> CapabilityResult:
         await context.events.emit("side.began", {"note": value.note})
-        await meeting.wait()
+        async with asyncio.timeout(10):
+            await meeting.wait()
         await context.events.emit("side.met", {"note": value.note})
         return Completed(Anything(note=value.note))
 

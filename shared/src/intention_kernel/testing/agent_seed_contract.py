@@ -182,6 +182,7 @@ class AgentSeedContract:
         said = talk(boundary)
         await said.say(SEND)
         before = (await said.actor.conversation.checkpoint()).agenda
+        assert CONTINUATION.encode() in dumps(dict(before[0]))
         await said.say(FIND)
         await said.say(Message())
         after = (await said.actor.conversation.checkpoint()).agenda
