@@ -221,7 +221,16 @@ async def _called(capability: Capability, context: StepContext) -> CapabilityRes
         given = "None" if result is None else f"a {type(result).__name__}"
         wanted = "Completed, NeedsInput, NeedsDependency, NeedsConfirmation or Failed"
         raise CapabilityContractError("INVALID_CAPABILITY_RESULT", capability.id, f"returned {given}; return {wanted}")
+    _check_redactions(capability, result)
     return replace(result, output=_output(capability, result.output)) if isinstance(result, Completed) else result
+
+
+def _check_redactions(capability: Capability, result: CapabilityResult) -> None:
+    """A lone string would be read as its characters, each too short to be taken out: nothing would be private."""
+    strings: object = () if isinstance(result, Failed) else result.model_redactions
+    if not isinstance(strings, tuple | list) or not all(isinstance(string, str) for string in strings):
+        detail = "the model_redactions of its result are no tuple of strings"
+        raise CapabilityContractError("INVALID_MODEL_REDACTIONS", capability.id, detail)
 
 
 def _output(capability: Capability, output: object) -> JsonValue:
