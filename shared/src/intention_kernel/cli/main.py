@@ -25,6 +25,7 @@ _COMMANDS = {
     "receipts": ("receipts:receipts", "Look at receipts, the records of external effects."),
     "queue": ("queue:queue", "Receipts whose outcome nobody knows, and what to do about them."),
     "rejected": ("rejected:rejected", "Rejected requests and set-aside turns: look at them, redrive or drop them."),
+    "recover": ("recover:recover", "Go on from a database that is older than Kafka."),
     "failpoints": ("failpoints:failpoints", "List the failpoints."),
     "help": ("exit_codes:help_command", "Explain something, such as exit-codes."),
 }

@@ -36,7 +36,7 @@ async def create_missing_topics(bootstrap: str, prefix: str, partitions: int) ->
     sync for an acknowledgement. Returns when all six are visible. Several may run at once. Raises InfrastructureError.
     """
     names = Topics(prefix).all
-    async with _admin(bootstrap) as admin:
+    async with admin_client(bootstrap) as admin:
         present = await _partition_counts(admin, names)
         missing = [name for name in names if name not in present]
         created = await _create(admin, missing, partitions) if missing else ()
@@ -45,7 +45,7 @@ async def create_missing_topics(bootstrap: str, prefix: str, partitions: int) ->
 
 async def partition_counts(bootstrap: str, names: Iterable[str]) -> dict[str, int]:
     """The partition count of each of these topics that exists; creates none. Raises InfrastructureError."""
-    async with _admin(bootstrap) as admin:
+    async with admin_client(bootstrap) as admin:
         return await _partition_counts(admin, tuple(names))
 
 
@@ -57,7 +57,8 @@ async def missing_topics(bootstrap: str, prefix: str) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _admin(bootstrap: str) -> AsyncIterator[AIOKafkaAdminClient]:
+async def admin_client(bootstrap: str) -> AsyncIterator[AIOKafkaAdminClient]:
+    """The driver's admin client, started; closed at the end. What it raises becomes InfrastructureError."""
     servers = list(parse_bootstrap_servers(bootstrap))
     admin = AIOKafkaAdminClient(bootstrap_servers=servers, request_timeout_ms=int(_REQUEST_TIMEOUT_SECONDS * 1000))
     with broker_errors(f"asking Kafka at {bootstrap}"):

@@ -1,0 +1,100 @@
+"""R39 on real Kafka: what a consumer tells the database, and what it does with its word."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+
+import pytest
+from intention_kernel.clock import SystemClock
+from intention_kernel.kafka.partitioner import partition_for
+from intention_kernel.kafka.record import Record
+from intention_kernel.ports.partition_progress import PartitionProgress, Progress
+from turn_runner.consumer import KeyOrderedConsumer
+from turn_runner.outcomes import Done, Outcome
+
+from tests.support.consuming import PARTITIONS, TEST_LIMITS, Bench, bench
+from tests.support.eventually import eventually
+from tests.support.servers import SharedServers
+
+KEYS: list[bytes | None] = [f"thread-{number}".encode() for number in range(40)]
+
+
+@pytest.fixture(name="kafka")
+async def bench_of_this_test(servers: SharedServers, topic_prefix: str) -> AsyncIterator[Bench]:
+    async with bench(servers.kafka_bootstrap_servers, topic_prefix) as opened:
+        yield opened
+
+
+class Older:
+    """A database that has lost what partition 1 had done, and says so."""
+
+    def __init__(self, restore_until: int) -> None:
+        self._restore_until = restore_until
+
+    async def progress(self, topic: str, partitions: Collection[int]) -> Progress:
+        known = PartitionProgress(2**62, self._restore_until)
+        return Progress({one: known for one in partitions if one != 1})
+
+    async def store_progress(self, topic: str, done_offsets: Mapping[int, int]) -> None:
+        pass
+
+
+async def test_a_commit_of_offsets_costs_one_statement_however_many_turns_it_covers(kafka: Bench) -> None:
+    """R39: the database is told by batches, and knows at least what the group does."""
+    await kafka.send(KEYS * 50)
+
+    async def handler(_: Record) -> Outcome:
+        return Done()
+
+    async with kafka.consuming(handler) as consumer:
+        await kafka.until_all_is_committed()
+        commits = consumer.counters.commits
+    stored = kafka.progress.stored
+    assert commits <= len(stored) <= commits + 2
+    assert len(stored) <= 2000 / 20, f"{len(stored)} statements for 2000 records"
+    known: dict[int, int] = {}
+    for offsets in stored:
+        known |= offsets
+    assert known == await kafka.committed()
+
+
+async def test_a_partition_that_the_database_lost_is_paused_and_the_others_go_on(kafka: Bench) -> None:
+    """R39: and what may have run on the lost database is marked."""
+    seen: list[Record] = []
+
+    async def handler(record: Record) -> Outcome:
+        seen.append(record)
+        return Done()
+
+    await kafka.send(KEYS)
+    async with kafka.consuming(handler):
+        await kafka.until_all_is_committed()
+    before, passed = len(seen), dict(kafka.ends)
+    await kafka.send(KEYS)
+    others = [key for key in KEYS if key is not None and partition_for(key, PARTITIONS) != 1]
+    older = Older(restore_until=max(passed.values()) + 1)
+    consumer = KeyOrderedConsumer(
+        handler,
+        bootstrap_servers=kafka.bootstrap,
+        topic=kafka.topic,
+        group=kafka.group,
+        clock=SystemClock(),
+        progress=older,
+        limits=TEST_LIMITS,
+    )
+    await consumer.start()
+    try:
+        await eventually(lambda: len(seen) - before >= len(others))
+        await eventually(lambda: consumer.state.refused)
+        (reason,) = consumer.state.refused
+        assert "intention recover" in reason
+        assert not consumer.state.undecided
+        assert consumer.healthy
+    finally:
+        await consumer.stop(1.0)
+    again = seen[before:]
+    assert sorted(record.key or b"" for record in again) == sorted(others)
+    assert all(record.restored == (record.offset <= max(passed.values())) for record in again)
+    assert any(record.restored for record in again)
+    assert not any(record.restored for record in seen[:before])
+    assert (await kafka.committed())[1] == passed[1]
