@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
@@ -12,11 +12,10 @@ from intention_kernel.agent.capability import CapabilityTurn, Execution
 from intention_kernel.agent.compiled import Capability
 from intention_kernel.agent.effect import Ports
 from intention_kernel.agent.results import CapabilityIssue, CapabilityResult, Completed, Failed
-from intention_kernel.agent.schema import Invalid, SchemaIssue
 from intention_kernel.containment import contained
 from intention_kernel.contracts.agenda import BlockedReceipt, FrozenStep
 from intention_kernel.contracts.facts import Facts
-from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import (
     CapabilityContractError,
     EffectConflictError,
@@ -25,6 +24,7 @@ from intention_kernel.errors import (
     EffectUncertainError,
 )
 from intention_kernel.ports.turn_body import TurnScope, UncertainStep
+from intention_kernel.runtime.calling import called, detached
 from intention_kernel.runtime.event_chain import EventChain
 from intention_kernel.runtime.stages.event_data import outcome_event
 from intention_kernel.runtime.stages.handed_out import OwnFacts, own, own_json
@@ -148,7 +148,7 @@ class Executor:
         result: CapabilityResult
         in_doubt = False
         try:
-            result = _detached(await self._ended(capability, context))
+            result = detached(await self._ended(capability, context))
         except (EffectError, ExceptionGroup) as raised:
             ends = _effect_ends(raised)
             in_doubt = any(isinstance(end, EffectUncertainError) for end in ends)
@@ -167,7 +167,7 @@ class Executor:
     async def _ended(self, capability: Capability, context: StepContext) -> CapabilityResult:
         """The result of a step that is over: nothing that it left behind tells or starts anything, or is still under way."""
         try:
-            return await _called(capability, context)
+            return await called(capability, context)
         finally:
             context.close()
             await self.scope.finish(context.asked)
@@ -210,46 +210,6 @@ class Executor:
         )
 
 
-async def _called(capability: Capability, context: StepContext) -> CapabilityResult:
-    """The capability's result, its output as JSON. Raises CapabilityContractError for what is no result."""
-    # What the effect is about stays what was planned, whatever the capability makes of its input.
-    checked = capability.input.validate(own_json(context.input_document))
-    if isinstance(checked, Invalid):
-        raise CapabilityContractError("INVALID_CAPABILITY_INPUT", capability.id, _words(checked.issues))
-    result = await capability.definition.execute(context, checked.value)
-    if not isinstance(result, CapabilityResult):
-        given = "None" if result is None else f"a {type(result).__name__}"
-        wanted = "Completed, NeedsInput, NeedsDependency, NeedsConfirmation or Failed"
-        raise CapabilityContractError("INVALID_CAPABILITY_RESULT", capability.id, f"returned {given}; return {wanted}")
-    _check_redactions(capability, result)
-    return replace(result, output=_output(capability, result.output)) if isinstance(result, Completed) else result
-
-
-def _check_redactions(capability: Capability, result: CapabilityResult) -> None:
-    """A lone string would be read as its characters, each too short to be taken out: nothing would be private."""
-    strings: object = () if isinstance(result, Failed) else result.model_redactions
-    if not isinstance(strings, tuple | list) or not all(isinstance(string, str) for string in strings):
-        detail = "the model_redactions of its result are no tuple of strings"
-        raise CapabilityContractError("INVALID_MODEL_REDACTIONS", capability.id, detail)
-
-
-def _output(capability: Capability, output: object) -> JsonValue:
-    """The output as JSON, checked against its schema."""
-    try:
-        document = capability.output.document(output)
-    except Exception as error:
-        detail = f"output: {type(error).__name__}: {error}"
-        raise CapabilityContractError("INVALID_CAPABILITY_OUTPUT", capability.id, detail) from error
-    checked = capability.output.validate(document)
-    if isinstance(checked, Invalid):
-        raise CapabilityContractError("INVALID_CAPABILITY_OUTPUT", capability.id, _words(checked.issues))
-    return checked.document
-
-
-def _words(issues: tuple[SchemaIssue, ...]) -> str:
-    return "; ".join(f"{issue.path or '/'}: {issue.message}" for issue in issues)
-
-
 def _request(step: PlanStep) -> dict[str, JsonValue]:
     """What identifies a read in the journal."""
     return {
@@ -272,11 +232,6 @@ def _effect_ends(error: Exception) -> list[EffectError]:
 def _issue(end: EffectError) -> CapabilityIssue:
     code = "EFFECT_NOT_APPLIED" if isinstance(end, EffectNotAppliedError) else "EFFECT_CONFLICT"
     return CapabilityIssue(code, end.detail)
-
-
-def _detached(result: CapabilityResult) -> CapabilityResult:
-    """The result as a journal would give it back: what its capability does to it from now on changes nothing."""
-    return StepRecord.from_json(loads(dumps(StepRecord(result, ()).to_json()))).result
 
 
 def _own_messages(view: TurnView) -> tuple[Mapping[str, JsonValue], ...]:
