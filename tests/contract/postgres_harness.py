@@ -10,9 +10,11 @@ import asyncpg
 from intention_kernel.contracts.event import WireRecord, unpack_records
 from intention_kernel.ids import random_id
 from intention_kernel.ports.turn_store import JournalEntry, Origin
+from intention_kernel.postgres.operating import open_pool
 from intention_kernel.postgres.origin_rows import unpack_headers
 from intention_kernel.postgres.packing import pack, unpack
-from intention_kernel.postgres.redrives import PostgresRedrives, open_redrives
+from intention_kernel.postgres.redrives import PostgresRedrives
+from intention_kernel.postgres.retention import PostgresRetention
 from intention_kernel.postgres.store import PostgresStore
 from intention_kernel.testing.boundary_harness import (
     StoredHead,
@@ -27,9 +29,16 @@ from intention_kernel.testing.boundary_harness import (
 class PostgresHarness:
     """A BoundaryHarness over a store that is open and a connection beside it."""
 
-    def __init__(self, store: PostgresStore, redrives: PostgresRedrives, connection: asyncpg.Connection) -> None:
+    def __init__(
+        self,
+        store: PostgresStore,
+        redrives: PostgresRedrives,
+        retention: PostgresRetention,
+        connection: asyncpg.Connection,
+    ) -> None:
         self._store = store
         self._redrives = redrives
+        self._retention = retention
         self._connection = connection
 
     @property
@@ -42,6 +51,11 @@ class PostgresHarness:
         """What people do about what was given up."""
         return self._redrives
 
+    @property
+    def retention(self) -> PostgresRetention:
+        """What may be forgotten."""
+        return self._retention
+
     async def expire_lease(self, thread_id: str) -> None:
         """As if its time had passed: the deadline is a moment ago."""
         await self._connection.execute(
@@ -49,6 +63,9 @@ class PostgresHarness:
             " where thread_id = $1 and lease_nonce is not null",
             thread_id,
         )
+
+    async def publish(self, thread_id: str) -> None:
+        await self._connection.execute("delete from outbox where thread_id = $1", thread_id)
 
     async def scan(self) -> None:
         await self._connection.execute("select scan_receipts_v1(1000000)")
@@ -166,10 +183,10 @@ class PostgresHarness:
 @asynccontextmanager
 async def open_boundary(database_url: str) -> AsyncIterator[PostgresHarness]:
     """A store on that database and the connection beside it, closed at the end."""
-    async with PostgresStore.open(database_url) as store, open_redrives(database_url) as redrives:
+    async with PostgresStore.open(database_url) as store, open_pool(database_url, pool_size=1) as (pool, wake):
         connection = await asyncpg.connect(database_url)
         try:
-            yield PostgresHarness(store, redrives, connection)
+            yield PostgresHarness(store, PostgresRedrives(pool, wake), PostgresRetention(pool), connection)
         finally:
             await connection.close()
 

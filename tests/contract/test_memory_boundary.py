@@ -9,6 +9,7 @@ from intention_kernel.testing.boundary_contract import (
     ManyThreadsContract,
     RedrivesContract,
     RejectionsContract,
+    RetentionContract,
     SettlementContract,
     TurnStoreContract,
     ValueContract,
@@ -43,6 +44,10 @@ class TestRedrives(RedrivesContract):
 
 class TestRejections(RejectionsContract):
     """Protocol 1 and 6."""
+
+
+class TestRetention(RetentionContract):
+    """Protocol 8."""
 
 
 class TestValues(ValueContract):

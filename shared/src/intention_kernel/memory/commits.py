@@ -125,6 +125,7 @@ def _write_turn(tables: Tables, head: Head, ask: Commit) -> None:
         first_sequence=ask.next_sequence,
         event_count=ask.event_count,
         fence=ask.fence,
+        committed_at=tables.clock.now(),
     )
 
 

@@ -35,6 +35,7 @@ class Head:
     turn_digest: bytes | None = None
     attempts: int = 0
     crashes: int = 0
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class TurnRow:
     first_sequence: int
     event_count: int
     fence: int
+    committed_at: datetime
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class MemoryStore:
         self.tables = Tables(clock)
 
     async def begin(self, begin: Begin) -> BeginAnswer:
-        """See TurnStore; never Contended or Deleted."""
+        """See TurnStore; never Contended."""
         return turns.begin(self.tables, begin)
 
     async def renew(self, thread_id: str, fence: int, lease_seconds: float) -> bool:

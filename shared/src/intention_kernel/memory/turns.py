@@ -12,6 +12,7 @@ from intention_kernel.ports.turn_store import (
     Busy,
     Conflict,
     Continuation,
+    Deleted,
     Exhausted,
     Held,
     HeldReceipt,
@@ -94,8 +95,10 @@ def held_receipts(tables: Tables, thread_id: str, turn_id: str) -> tuple[HeldRec
     return tuple(HeldReceipt(row.receipt_id, row.effect_key, row.state) for row in held)
 
 
-def _known(tables: Tables, head: Head, ask: Begin) -> Replayed | Conflict | AlreadySetAside | None:
-    """What is decided about the turn id already, for which no lease is taken (protocol R7)."""
+def _known(tables: Tables, head: Head, ask: Begin) -> Replayed | Conflict | AlreadySetAside | Deleted | None:
+    """What is decided about the turn id already, for which no lease is taken (protocol R7, R38)."""
+    if head.deleted:
+        return Deleted()
     turn = tables.turns.get((ask.thread_id, ask.turn_id))
     if turn is not None:
         return Replayed(turn.result, turn.revision) if turn.digest == ask.digest else Conflict()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from intention_kernel.postgres.errors import DRIVER_ERRORS, unanswered
-from intention_kernel.postgres.pool import Pool, StatementConnection
+from intention_kernel.postgres.pool import PATIENCE_SECONDS, Pool, StatementConnection
 from intention_kernel.postgres.schema import require_schema
 from intention_kernel.postgres.wakeup import WakeupSender
 
@@ -17,7 +17,7 @@ _CONNECT_SECONDS = 10.0
 
 @asynccontextmanager
 async def open_pool(
-    database_url: str, *, pool_size: int, patience_seconds: float
+    database_url: str, *, pool_size: int, patience_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[tuple[Pool, Callable[[], None]]]:
     """A pool, and what to call after whatever leaves something in the outbox; closed once what is under way is answered.
 

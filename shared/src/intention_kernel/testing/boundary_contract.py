@@ -12,6 +12,7 @@ from intention_kernel.testing.continuation_contract import ContinuationContract
 from intention_kernel.testing.effect_contract import EffectStoreContract
 from intention_kernel.testing.redrive_contract import RedrivesContract
 from intention_kernel.testing.rejection_contract import RejectionsContract
+from intention_kernel.testing.retention_contract import RetentionContract
 from intention_kernel.testing.settlement_contract import SettlementContract
 from intention_kernel.testing.turn_contract import TurnStoreContract
 from intention_kernel.testing.value_contract import ManyThreadsContract, ValueContract
@@ -22,6 +23,7 @@ __all__ = [
     "ManyThreadsContract",
     "RedrivesContract",
     "RejectionsContract",
+    "RetentionContract",
     "SettlementContract",
     "TurnStoreContract",
     "ValueContract",

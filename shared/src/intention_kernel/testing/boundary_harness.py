@@ -11,6 +11,7 @@ from intention_kernel.contracts.result import TurnStatus
 from intention_kernel.ports.effect_store import EffectStore
 from intention_kernel.ports.redrives import Redrives
 from intention_kernel.ports.rejections import Rejections
+from intention_kernel.ports.retention import Retention
 from intention_kernel.ports.turn_store import JournalEntry, Origin, TurnStore
 
 
@@ -104,8 +105,15 @@ class BoundaryHarness(Protocol):
     @property
     def redrives(self) -> Redrives: ...
 
+    @property
+    def retention(self) -> Retention: ...
+
     async def expire_lease(self, thread_id: str) -> None:
         """Make the thread's lease be over, as if its time had passed; its holder is not told."""
+        ...
+
+    async def publish(self, thread_id: str) -> None:
+        """As if the broker had acknowledged all that waits for it."""
         ...
 
     async def scan(self) -> None:

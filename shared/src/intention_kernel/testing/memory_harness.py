@@ -7,6 +7,7 @@ from typing import Literal
 
 from intention_kernel.clock import ManualClock
 from intention_kernel.memory.redrives import MemoryRedrives
+from intention_kernel.memory.retention import MemoryRetention
 from intention_kernel.memory.store import MemoryStore
 from intention_kernel.ports.turn_store import JournalEntry, Origin
 from intention_kernel.testing.boundary_harness import (
@@ -37,9 +38,17 @@ class MemoryHarness:
         """What people do about what was given up, over the same tables."""
         return MemoryRedrives(self._tables)
 
+    @property
+    def retention(self) -> MemoryRetention:
+        """What may be forgotten of them."""
+        return MemoryRetention(self._tables)
+
     async def expire_lease(self, thread_id: str) -> None:
         """Ends this thread's lease only: moving the clock would end every thread's."""
         self._tables.heads[thread_id].lease_until_seconds = self._clock.monotonic_seconds()
+
+    async def publish(self, thread_id: str) -> None:
+        self._tables.outbox[:] = [row for row in self._tables.outbox if row.thread_id != thread_id]
 
     async def scan(self) -> None:
         await self._store.scan(limit=1_000_000)

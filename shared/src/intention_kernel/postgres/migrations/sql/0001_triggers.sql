@@ -43,9 +43,13 @@ end $$;
 create trigger receipts_history_trg after insert or update of state, version, contradicted, settlements, attempt, value on receipts
   for each row execute function append_receipt_transition_v1();
 
--- Refuse to change a table that is only appended to.
+-- Refuse to change a table that is only appended to, but for retention and deletion, which say so to their own transaction
+-- (protocol R38).
 create function refuse_change_v1() returns trigger language plpgsql as $$
 begin
+  if current_setting('intention.forgets', true) = 'on' then
+    return coalesce(new, old);
+  end if;
   raise exception '% is only appended to', tg_table_name using errcode = 'IK002';
 end $$;
 
