@@ -124,15 +124,22 @@ def _redrive(world: World) -> Iterator[Move]:
             or aside["turn_id"] not in world.scenario.log
         ):
             continue
-        name = aside["turn_id"]
+        name, revision = aside["turn_id"], aside["revision"]
 
-        async def redrive(name: str = name) -> None:
+        async def redrive(name: str = name, revision: int = revision) -> None:
             world.redrives -= 1
-            await world.bench.connection.execute(
-                "update set_aside_turns set state = 'redriven' where thread_id = $1 and turn_id = $2 and state = 'open'",
+            outcome = await world.bench.connection.fetchval(
+                "select outcome from redrive_turn_v1($1, $2, true, false, gen_random_uuid(), 'people', '')",
                 world.thread_id,
-                name,
+                revision,
             )
-            world.append(name, next(record.value for record in world.log if record.name == name))
+            assert outcome == "redriven", outcome
+            # As the relay would: the record's name here is its turn's, not its row's.
+            value = await world.bench.connection.fetchval(
+                "delete from outbox where thread_id = $1 and dedupe = $2 returning value",
+                world.thread_id,
+                f"redrive:{revision}",
+            )
+            world.append(name, value)
 
         yield Move("people", f"{name} is redriven", redrive)

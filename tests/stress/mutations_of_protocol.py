@@ -626,10 +626,7 @@ PROTOCOL: tuple[Mutation, ...] = (
         "aside-begins",
         "R33",
         "a turn that was set aside begins again",
-        (
-            function("begin_turns", "when s.aside_state <> 'redriven' then 'set_aside'", "when false then 'set_aside'"),
-            function("begin_turns", "when s.aside_digest is not null then 'conflict'", "when false then 'conflict'"),
-        ),
+        (function("begin_turns", "when s.aside_state <> 'redriven' then 'set_aside'", "when false then 'set_aside'"),),
         (f"{_BOUNDARY}::TestTurns::test_setting_a_turn_aside_lets_the_lane_go_on", *_stress("aside")),
     ),
     Mutation(

@@ -106,7 +106,7 @@ SERVICES: tuple[Mutation, ...] = (
         "I-41 (R23)",
         "a settlement is not in the audit log",
         (
-            function("write_settlement", "  values (who, 'settle', thread,", "  select who, 'settle', thread,"),
+            function("write_settlement", "  values (who, case receipt.cause", "  select who, case receipt.cause"),
             function(
                 "write_settlement",
                 "'reasonCode', code))::text, 'UTF8'));",
