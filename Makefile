@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
-demo: setup ## run the FAN-7 example through the three processes on real servers
+demo: setup ## run FAN-7 and retail conversations through the three processes on real servers
 	@$(PYTHON) -m examples.demo
 
 test: setup ## run every test

@@ -1,1 +1,1 @@
-"""`make demo`: FAN-7 through the three real processes, told as it happens."""
+"""`make demo`: FAN-7 and retail conversations through the real processes, told as they happen."""

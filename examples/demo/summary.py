@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from intention_kernel.client import Client, Event
 from intention_kernel.testing.system import System
 
-from examples.demo.story import Told
+from examples.demo.story import SettledBy, Told
 from examples.fan7.inventory_client import InventoryClient
+
+_HOW: Mapping[SettledBy, str] = {"lookup": "lookup", "retry": "the identical call", "operator": "an operator"}
+_AGREEMENT = "Inventory, shop, database and topic agree in every run, and the shop is in the published state."
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One run, counted in three places."""
+    """What was played, counted in three places, and where they disagree with each other or with what was expected."""
 
-    title: str
-    stock: str
-    reserved: int
-    work_orders: int
+    name: str
     turns: int
-    receipts: str
+    effects: str
+    uncertain: str
     events: int
-    problems: tuple[str, ...]
+    differences: tuple[str, ...]
 
 
-async def account(told: Told, system: System, client: Client, inventory: InventoryClient) -> Account:
-    """Count a run that is over."""
+async def account(name: str, told: Told, system: System, client: Client, inventory: InventoryClient) -> Account:
+    """Count a FAN-7 run that is over."""
     ledger = await inventory.ledger()
     kinds = [entry["kind"] for entry in ledger]
     turns = await system.fetch(
@@ -54,27 +55,23 @@ async def account(told: Told, system: System, client: Client, inventory: Invento
         == {row["effect_key"] for row in receipts},
     }
     return Account(
-        title=told.plan.title,
-        stock=" → ".join(str(available) for available in told.stock[:2]),
-        reserved=reserved,
-        work_orders=orders,
+        name=name,
         turns=len(turns),
-        receipts=", ".join(f"{row['state']}/{row['attempt']}" for row in receipts),
+        effects=f"{reserved} reservation, {orders} work order (stock {told.stock[0]} → {told.stock[1]})",
+        uncertain=f"{sum(row['settlements'] for row in receipts)}: by {_HOW[told.plan.settled_by]}",
         events=len(numbers),
-        problems=tuple(problem for problem, fine in checks.items() if not fine),
+        differences=tuple(problem for problem, fine in checks.items() if not fine),
     )
 
 
 def closing_lines(accounts: Iterable[Account]) -> list[str]:
-    """The table, and a line for each disagreement."""
-    rows: list[tuple[str, ...]] = [
-        ("run", "stock", "reservations", "work orders", "turns", "receipts state/attempt", "events")
-    ]
+    """The table, and a line for each difference."""
+    rows: list[tuple[str, ...]] = [("run", "turns", "effects", "uncertain, settled", "events", "differences")]
     problems: list[str] = []
-    for number, one in enumerate(accounts, 1):
-        cells = (one.stock, one.reserved, one.work_orders, one.turns, one.receipts, one.events)
-        rows.append((str(number), *map(str, cells)))
-        problems += [f"run {number}: {problem}" for problem in one.problems]
+    for one in accounts:
+        differences = str(len(one.differences) or "none")
+        rows.append((one.name, str(one.turns), one.effects, one.uncertain, str(one.events), differences))
+        problems += [f"{one.name}: {problem}" for problem in one.differences]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*table, "", *(problems or ["Inventory, database and topic agree in every run."])]
+    return [*table, "", *(problems or [_AGREEMENT])]
