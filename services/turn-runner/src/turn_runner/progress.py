@@ -99,13 +99,14 @@ class Admission:
         while not all(epoch.ended for epoch in epochs):
             try:
                 await self._ask(epochs)
-            except InfrastructureError as error:
-                failures += 1
-                _logger.warning("partitions wait for the database's word on them: %s", error)
-                await asyncio.sleep(jittered_seconds(self._limits.backoff(failures)))
-            else:
                 self._decided()
                 return
+            except InfrastructureError as error:
+                _logger.warning("partitions wait for the database's word on them: %s", error)
+            except Exception:
+                _logger.exception("partitions wait for the database's word on them")
+            failures += 1
+            await asyncio.sleep(jittered_seconds(self._limits.backoff(failures)))
 
     async def _ask(self, epochs: tuple[Epoch, ...]) -> None:
         partitions = [epoch.partition for epoch in epochs]

@@ -18,6 +18,7 @@ from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.ids import random_id
 from intention_kernel.kafka.group_offsets import group_members, group_offsets, put_group
+from intention_kernel.kafka.topics import partition_counts
 from intention_kernel.postgres.recovery import RecoveryFacts, RecoveryStore
 
 Say = Callable[[str], None]
@@ -124,7 +125,7 @@ class Recovery:
         incarnation = random_id().hex
         began = await self._store.begin(self._topics.requests, untils, incarnation, actor, dumps(found.document))
         say(f"began: new incarnation {incarnation}" if began else "going on with a recovery that was not finished")
-        raised = await self._raise_sequences(found.facts.partition_count, say)
+        raised = await self._raise_sequences(say)
         say(f"sequences: {raised} threads go on above what {self._topics.events} has")
         back = {one.number: one.again_from for one in found.partitions if one.is_ahead}
         if back:
@@ -133,19 +134,20 @@ class Recovery:
         rewound: dict[str, JsonValue] = {str(number): offset for number, offset in back.items()}
         await self._store.finish(actor, dumps({"threadsRaised": raised, "offsets": rewound}))
 
-    async def _raise_sequences(self, partition_count: int, say: Say) -> int:
+    async def _raise_sequences(self, say: Say) -> int:
         topic, raised = self._topics.events, 0
+        partition_count = (await partition_counts(self._bootstrap, [topic])).get(topic, 0)
         stored = await self._store.progress(topic, partition_count)
         for number in range(partition_count):
             place = Place(topic, number)
             async with open_reader(self._bootstrap, [place]) as reader:
-                async for position, last in _last_sequences(reader, place, stored[number].done_offset):
+                async for position, last in last_sequences(reader, place, stored[number].done_offset):
                     raised += await self._store.raise_sequences(topic, number, position, last)
                     say(f"{topic}-{number}: read up to offset {position}, {raised} threads raised so far")
         return raised
 
 
-async def _last_sequences(
+async def last_sequences(
     reader: TopicReader, place: Place, read_before: int
 ) -> AsyncIterator[tuple[int, Mapping[str, int]]]:
     """(offset read up to, thread → its last sequence so far), from where an earlier reading ended; bounded memory."""
@@ -161,7 +163,7 @@ async def _last_sequences(
         if len(last) >= _THREADS_AT_ONCE or records >= _RECORDS_AT_ONCE:
             yield position, last
             last, records = {}, 0
-    if last or position < ends:
+    if records or position < ends:
         yield ends, last
 
 

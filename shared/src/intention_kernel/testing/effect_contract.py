@@ -54,6 +54,22 @@ class EffectStoreContract:
         receipt = await receipt_of(boundary, thread, ask.effect_key)
         assert (receipt.deduplicates, receipt.key_window_seconds) == (True, 3600.0)
 
+    async def test_an_attempt_that_a_lost_database_may_have_had_is_left_to_the_resolvers(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R39, R15: uncertain without a call, over already, and claimed; what is settled since is called as ever."""
+        store, thread = boundary.store, new_thread()
+        first = await begun(store, thread, "turn-1")
+        ask = replace(prepare_of(thread, "turn-1", first.fence), restored=True)
+        told = Uncertain(receipt_id(thread, ask.effect_key), ask.effect_key)
+        assert (await store.prepare(ask), await store.prepare(ask)) == (told, told)
+        receipt = await receipt_of(boundary, thread, ask.effect_key)
+        assert (receipt.state, receipt.attempt, receipt.version, receipt.returned) == ("uncertain", 1, 2, True)
+        assert await boundary.journal(thread, "turn-1") == (claim(ask.effect_key),)
+        assert await boundary.settle(receipt.receipt_id, receipt.version, "failed", None)
+        again = replace(prepare_of(thread, "turn-1", first.fence), restored=True)
+        assert await store.prepare(again) == Prepared(2, 4)
+
     async def test_prepare_needs_the_fence(self, boundary: BoundaryHarness) -> None:
         """R3: an attempt that was overtaken prepares nothing, nor one that let go or committed."""
         store, thread = boundary.store, new_thread()

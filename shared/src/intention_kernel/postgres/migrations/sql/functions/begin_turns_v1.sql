@@ -17,9 +17,9 @@ returns table (
 language plpgsql as $$
 #variable_conflict use_column
 declare
-  locked text[];
   -- Above every fence of a database that was lost, whose holders may still be about (R39).
   first_fence bigint := (select i.recoveries::bigint << 40 from installation as i where i.only_row);
+  locked text[];
 begin
   insert into threads (thread_id) select th from unnest(thread_ids) as w (th)
   where (select true from threads as t where t.thread_id = th) is null order by th collate "C" on conflict do nothing;
