@@ -35,7 +35,7 @@ from tests.support.fan7_agent import (
 )
 from tests.support.servers import SharedServers
 
-CONFIRM = f"Please confirm before I go on: {RESERVE}"
+CONFIRM = "Please confirm before I go on: the reservation of 2 FILTER-A (sku: FILTER-A; quantity: 2)"
 DONE = "Reserved 2 FILTER-A (RES-000001).\n\nWrote work order WO-000002."
 
 
@@ -112,7 +112,7 @@ async def check_done(bench: Bench, turn_id: str) -> None:
 async def check_conflict(bench: Bench) -> None:
     """Another quantity under the job's key is asked for, approved, and refused as an issue: nothing changes."""
     asked = await bench.say("reserve-one", "reserve 1 FILTER-A for FAN-7")
-    assert message(asked).endswith("Please confirm before I go on: reserve 1 FILTER-A for FAN-7")
+    assert message(asked).endswith("the reservation of 1 FILTER-A (sku: FILTER-A; quantity: 1)")
     refused = await bench.say("yes-one", "yes")
     assert message(refused) == "FAN-7 already has a reservation with another content. Nothing was changed."
     with pytest.raises(InventoryConflict):

@@ -18,6 +18,7 @@ from tests.support.servers import SharedServers
 
 THREAD = "talk"
 RESERVE = "reserve 2 FILTER-A for FAN-7"
+CONFIRM = "Please confirm before I go on: the reservation of 2 FILTER-A (sku: FILTER-A; quantity: 2)"
 DONE = "Reserved 2 FILTER-A (RES-000001)."
 RECEIPT = receipt_id(THREAD, "inventory.reserve:FAN-7")
 
@@ -53,7 +54,7 @@ async def reserved(chat: Chat) -> None:
     """The reservation is proposed, shown with its options, and approved by number."""
     await chat.type(RESERVE)
     asked = await chat.hear("2) No")
-    assert f"Please confirm before I go on: {RESERVE}" in asked
+    assert CONFIRM in asked
     assert "1) Yes" in asked
     await chat.type("1")
 
@@ -137,7 +138,7 @@ async def test_lines_of_a_pipe_are_said_one_after_the_other(place: Installation,
         assert await chat.end(60) == 0
         answers = [line for line in chat.out.splitlines() if line and "I am a scripted" not in line]
         assert answers == [
-            f"Please confirm before I go on: {RESERVE}",
+            CONFIRM,
             "  1) Yes",
             "  2) No",
             DONE,
@@ -154,7 +155,7 @@ async def test_an_open_question_is_shown_again_to_who_comes_back(place: Installa
             await chat.hear("2) No")
             assert await chat.end() == 0
         async with chatting(at.installation, THREAD) as chat:
-            await chat.hear(f"Please confirm before I go on: {RESERVE}\n  1) Yes\n  2) No")
+            await chat.hear(f"{CONFIRM}\n  1) Yes\n  2) No")
             await chat.type("Yes")
             await chat.hear("Wrote work order WO-000002.")
             assert await chat.end() == 0

@@ -68,3 +68,18 @@ async def test_a_question_that_is_open_longer_than_any_date_does_not_expire(seco
     turn.asks("confirmation")
     assert talk.interaction is not None
     assert talk.interaction.expires_at is None
+
+
+async def test_a_large_output_is_told_by_its_digest_and_fails_no_turn() -> None:
+    """Observation never makes a turn fail, least of all once its effect is done (design 6)."""
+
+    async def fetch(context: CapabilityExecutionContext, value: Anything) -> CapabilityResult:
+        return Completed(Anything(note="x" * 1_500_000), canonical_response=CanonicalResponse("Fetched."))
+
+    script = ConversationScript()
+    script.when("fetch").proposes("file.fetch")
+    turn = await Talk(agent(capability("file.fetch", execute=fetch)), script).says("fetch")
+    turn.says_exactly("Fetched.")
+    told = turn.event("capability.completed").data
+    assert isinstance(told, dict)
+    assert sorted(told) == ["bytes", "digest"]

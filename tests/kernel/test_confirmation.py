@@ -15,6 +15,7 @@ from intention_kernel.agent.results import (
     NeedsInput,
 )
 from intention_kernel.contracts.facts import FactReference
+from intention_kernel.contracts.receipt import Summary
 from pydantic import BaseModel
 
 from tests.support.kernel import agent, capability, write
@@ -474,3 +475,19 @@ def test_a_write_that_waits_for_a_fact_after_its_yes_asks_again() -> None:
     ]
     thread.say(answer=True)
     assert thread.state.agenda == ()
+
+
+def test_consent_is_asked_for_what_will_be_carried_out_and_not_for_a_models_words() -> None:
+    """A model may word one thing and propose another: the question has the capability's title and the frozen input."""
+    thread = Talk(agent(write("hotel.book", describe=lambda payload: Summary(f"the booking of {payload['note']}"))))
+    asked = thread.say(wants("hotel.book", "the suite", objective="look at the weather")).plan.interaction
+    assert asked is not None
+    assert asked.goal == "Please confirm before I go on: the booking of the suite (note: the suite)"
+
+
+def test_an_input_stands_beside_the_objective_where_there_is_no_title_for_it() -> None:
+    """`describe` is made for the effect's payload, which need not be the input; what it raises asks no less."""
+    thread = Talk(agent(write("hotel.book", describe=lambda payload: Summary(payload["room"]["no"]))))
+    asked = thread.say(wants("hotel.book", "Ritz", objective="book a room")).plan.interaction
+    assert asked is not None
+    assert asked.goal == "Please confirm before I go on: book a room (note: Ritz)"

@@ -182,7 +182,7 @@ def test_the_response_is_for_the_question_or_else_for_what_was_asked_and_given_u
     assert thread.say().plan.response_goal == "Answer the message."
     assert thread.say(wants("weather.find", "Rome")).plan.response_goal == "weather.find Rome"
     asked = thread.say(wants("hotel.book", objective="book")).plan.response_goal
-    assert asked == "Please confirm before I go on: book"
+    assert asked == "Please confirm before I go on: hotel.book"
     assert "keep the open question open" in thread.say().plan.response_goal
     cancelled = thread.say(cancel=[thread.item("hotel.book").id, "unknown"]).plan
     assert (cancelled.response_goal, len(cancelled.cancelled_item_ids)) == ("No longer pursued: book", 1)

@@ -98,7 +98,7 @@ async def test_a_talk_tells_what_was_said_asked_done_and_remembered() -> None:
     assert talk.facts == {"order@1": {"number": 7}}
     assert talk.fact("order").produced_by.turn_id == turn.result.turn_id
     turn = await talk.says("Cancel 7")
-    assert turn.asks("confirmation", "Cancel 7") == turn.interaction
+    assert turn.asks("confirmation", "order.cancel (number: 7)") == turn.interaction
     turn.plans("order.cancel", "CONFIRMATION_REQUIRED")
     assert talk.unfinished("order.cancel").status == "waiting_confirmation"
     assert shop.cancelled == []
@@ -316,8 +316,8 @@ async def test_every_assertion_says_what_there_was_instead() -> None:
         (lambda: done.says_exactly("Order 7"), "Order 7 is cancelled."),
         (lambda: done.asks("choice"), "Order 7 is cancelled."),
         (lambda: asking.asks("choice"), "a question of kind confirmation"),
-        (lambda: asking.asks("confirmation", "order 8"), "Cancel 7"),
-        (lambda: asking.asks_nothing(), "Cancel 7"),
+        (lambda: asking.asks("confirmation", "order 8"), "order.cancel (number: 7)"),
+        (lambda: asking.asks_nothing(), "order.cancel (number: 7)"),
         (lambda: asking.plans("order.cancel", "READY"), "order.cancel: CONFIRMATION_REQUIRED"),
         (lambda: found.tells_issue("order.find", "X"), "nothing"),
         (lambda: done.applied("order.cancel:8"), "order.cancel:7: completed"),

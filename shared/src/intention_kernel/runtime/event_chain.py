@@ -17,9 +17,14 @@ class EventChain:
     last_id: str | None = None
     step_id: str | None = None
 
-    async def emit(self, name: str, data: JsonValue, category: EventCategory = "trace") -> str:
-        """The next event of the line; returns its id. Errors as `EventRecorder.record`."""
-        self.last_id = await self.recorder.record(name, data, category, step_id=self.step_id, causation_id=self.last_id)
+    async def emit(self, name: str, data: JsonValue, category: EventCategory = "trace", *, bounded: bool = True) -> str:
+        """The next event of the line; returns its id. Errors as `EventRecorder.record`.
+
+        The kernel's own events are `bounded`: what a capability returned must not make its turn fail, once it is done.
+        """
+        self.last_id = await self.recorder.record(
+            name, data, category, step_id=self.step_id, causation_id=self.last_id, bounded=bounded
+        )
         return self.last_id
 
     def branch(self, step_id: str) -> EventChain:

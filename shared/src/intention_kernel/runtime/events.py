@@ -122,14 +122,15 @@ class EventRecorder:
         *,
         step_id: str | None = None,
         causation_id: str | None = None,
+        bounded: bool = False,
     ) -> str:
-        """Record one event as it is now, and return its id.
+        """Record one event as it is now, and return its id. Audits, and what is `bounded`, are cut to a digest when large.
 
         Raises JsonError where `data` is not JSON, EffectClosedError after the last one, and what `redact` raises.
         """
         if self._closed:
             raise EffectClosedError("the turn is over")
-        return await self._record(name, data, category, step_id, causation_id)
+        return await self._record(name, data, category, step_id, causation_id, bounded=bounded)
 
     async def emit_last(
         self, name: str, data: JsonValue, category: EventCategory, *, causation_id: str | None = None
@@ -139,14 +140,23 @@ class EventRecorder:
         await self._record(name, data, category, None, causation_id)
 
     async def _record(
-        self, name: str, data: JsonValue, category: EventCategory, step_id: str | None, causation_id: str | None
+        self,
+        name: str,
+        data: JsonValue,
+        category: EventCategory,
+        step_id: str | None,
+        causation_id: str | None,
+        *,
+        bounded: bool = False,
     ) -> str:
         shown = self._observers.redacted(data)
-        if category == "audit":
-            shown = _bounded(shown)
         ordinal, at = len(self._events), self._clock.now()
         event_id = self._ids.id(str(ordinal))
         encoded = self._encoder.encode(event_id, name, category, at, shown, step_id, causation_id)
+        # The envelope is larger than its data: only where it is near the bound the data is measured by itself.
+        if (bounded or category == "audit") and len(encoded.after_number) > MAX_AUDIT_BYTES:
+            shown = _bounded(shown)
+            encoded = self._encoder.encode(event_id, name, category, at, shown, step_id, causation_id)
         self._events.append(encoded)
         _publish(self._observers.traces, self._identity.thread_id, encoded, self._attempt)
         if self._observers.sinks:

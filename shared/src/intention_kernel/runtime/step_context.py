@@ -56,7 +56,7 @@ class StepEvents:
     async def tell(self, event: EmittedEvent) -> None:
         """Publish an event under the step."""
         data: JsonValue = {"capabilityId": self.capability_id, "name": event.name, "data": event.data}
-        await self.chain.emit("capability.event", data, event.category)
+        await self.chain.emit("capability.event", data, event.category, bounded=False)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from intention_kernel.agent.capability import FactRequirement
 from intention_kernel.contracts.agenda import MissingFact
+from intention_kernel.runtime.stages.planning.consent_words import what_is_confirmed
 from intention_kernel.runtime.stages.planning.plan_checks import Assessed, ask, has_consent
 from intention_kernel.runtime.stages.planning.questions import Owner, may_i, which_facts
 from intention_kernel.runtime.stages.state import KernelState, TurnView
@@ -42,8 +43,9 @@ def _settled(view: TurnView, state: KernelState, one: Assessed, running: Mapping
         waiting = ask(step, "defer", "MISSING_REQUIRED_FACTS", question.goal, question)
         return replace(waiting, missing_facts=missing)
     if one.confirm is not None:
-        definition = view.agent.capabilities[step.capability_id or ""].definition
-        question = may_i(_owner(view, step), step, definition.expires_seconds)
+        capability = view.agent.capabilities[step.capability_id or ""]
+        what = what_is_confirmed(capability, step)
+        question = may_i(_owner(view, step), step, what, capability.definition.expires_seconds)
         return ask(step, "defer", "CONFIRMATION_REQUIRED", one.confirm, question)
     return replace(step, depends_on=_edges(view, state, step, running))
 

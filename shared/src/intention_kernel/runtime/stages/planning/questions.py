@@ -68,13 +68,13 @@ def which_facts(owner: Owner, missing: Iterable[MissingFact]) -> Interaction:
     )
 
 
-def may_i(owner: Owner, step: PlanStep, expires_seconds: float | None) -> Interaction:
-    """The kernel's confirmation. `payload` is for display: what is carried out is the item's frozen step alone."""
+def may_i(owner: Owner, step: PlanStep, what: str, expires_seconds: float | None) -> Interaction:
+    """The kernel's confirmation of `what`. `payload` is for display: what is carried out is the item's frozen step alone."""
     return Interaction(
         id=owner.interaction_id,
         kind="confirmation",
         capability_id=owner.capability_id,
-        goal=f"Please confirm before I go on: {step.intention.objective}",
+        goal=f"Please confirm before I go on: {what}",
         options=(YES, NO),
         payload={"objective": step.intention.objective, "input": step.input},
         expires_seconds=expires_seconds,
