@@ -14,7 +14,7 @@ from intention_kernel.postgres.migrate import migrate
 from intention_kernel.servers.addresses import Servers
 from intention_kernel.testing.system import Installation, System, open_system
 
-from examples.demo.story import PLANS, Plan, Say, Story, Told, start_inventory
+from examples.demo.story import PATIENCE_SECONDS, PLANS, Plan, Say, Story, Told, start_inventory
 from examples.demo.summary import Account, account
 from examples.fan7.inventory_client import InventoryClient
 
@@ -51,7 +51,7 @@ async def _tell_all(system: System, installation: Installation, scratch: Path, s
         InventoryClient(url) as inventory,
     ):
         relay = await system.start_relay()
-        await relay.await_ready()
+        await relay.await_ready(PATIENCE_SECONDS)
         for number, plan in enumerate(PLANS, 1):
             print()
             say(f"FAN-7 {number}", plan.title)
@@ -66,7 +66,7 @@ async def _tell_one(system: System, installation: Installation, story: Story, pl
     """Each run has a runner of its own; where our record is to fail, it fails once, after the reply."""
     failpoints = "runner.after_reply=error" if plan.store_fails else ""
     async with await system.start_runner(failpoints) as runner:
-        await runner.await_ready()
+        await runner.await_ready(PATIENCE_SECONDS)
         told = await story.tell(plan, installation.variables())
         runner.terminate()
         await runner.await_end()

@@ -172,7 +172,7 @@ def inventory_command(port: int, database: Path) -> list[str]:
 async def start_inventory(port: int, database: Path) -> Process:
     """The inventory on this database file; its line begins with `listening`."""
     process = await Process.start("inventory", inventory_command(port, database), {}, ready="listening")
-    await process.await_ready()
+    await process.await_ready(PATIENCE_SECONDS)
     return process
 
 
