@@ -154,7 +154,7 @@ TELLING: tuple[Mutation, ...] = (
         "events-without-cause",
         "I-121",
         "events name no cause",
-        Edit(f"{_LIBRARY}/runtime/event_chain.py", "causation_id=self.last_id)", "causation_id=None)"),
+        Edit(f"{_LIBRARY}/runtime/event_chain.py", "causation_id=self.last_id, bounded", "causation_id=None, bounded"),
         f"{_SEEDS}::test_events_of_a_turn_share_a_correlation_and_each_names_an_earlier_one_as_its_cause",
     ),
     _broken(
@@ -186,8 +186,8 @@ TELLING: tuple[Mutation, ...] = (
         "what a capability emits stands beside its step",
         Edit(
             f"{_LIBRARY}/runtime/step_context.py",
-            '        await self.chain.emit("capability.event", data, event.category)',
-            '        await EventChain(self.chain.recorder).emit("capability.event", data, event.category)',
+            '        await self.chain.emit("capability.event", data, event.category, bounded=False)',
+            '        await EventChain(self.chain.recorder).emit("capability.event", data, event.category, bounded=False)',
         ),
         f"{_KERNEL}/test_nested_graph.py::test_nodes_report_under_the_parent_step_each_event_caused_by_the_one_before",
         f"{_DOCUMENTS}::test_what_a_capability_emits_stands_under_its_step_in_causal_order",
