@@ -146,9 +146,10 @@ class ProgramTurnContract:
 
     async def test_a_build_that_does_not_fit_is_held_and_consumes_no_attempt(self, boundary: BoundaryHarness) -> None:
         """R8: held until a build fits; after the limit the turn is set aside with both digests."""
-        conversation = Conversation(boundary, charging(Provider()))
+        agent = charging(Provider())
+        conversation = Conversation(boundary, agent)
         await conversation.send("hello", "t1")
-        other = Conversation(boundary, Agent("agent", conversation.agent.program), thread_id=conversation.thread_id)
+        other = Conversation(boundary, Agent("agent", agent.program), thread_id=conversation.thread_id)
         held = await other.send("hello", "t2")
         assert isinstance(held, BeginAgain)
         assert held.why == "held"
@@ -159,12 +160,13 @@ class ProgramTurnContract:
         assert failed == TurnFailed("held_too_long", held.detail)
 
     async def test_an_accepted_fingerprint_goes_on_through_migrate(self, boundary: BoundaryHarness) -> None:
-        conversation = Conversation(boundary, charging(Provider()))
+        agent = charging(Provider())
+        conversation = Conversation(boundary, agent)
         await conversation.send("hello", "t1")
         newer = Agent(
             "agent",
-            conversation.agent.program,
-            accepts_fingerprints=(conversation.agent.fingerprint,),
+            agent.program,
+            accepts_fingerprints=(agent.fingerprint,),
             migrate=lambda checkpoint: checkpoint,
         )
         upgraded = Conversation(boundary, newer, thread_id=conversation.thread_id)
