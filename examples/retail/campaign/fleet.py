@@ -51,10 +51,13 @@ class Fleet:
     async def kill_one(self, fraction: float) -> str:
         """SIGKILL one of those that are ready and start its successor; returns the name.
 
-        `fraction` chooses: 0 is the first, towards 1 the last. It waits while two successors are not ready yet.
+        `fraction` chooses: 0 is the first, towards 1 the last. It waits while two successors are not ready yet. Raises
+        InfrastructureError where no successor got ready.
         """
         await self._starts.acquire()
         ready = [place for place in self._places if place.ready]
+        if not ready:
+            raise InfrastructureError("no process is ready any more:\n" + "\n".join(self.ended))
         place = ready[int(fraction * len(ready))]
         place.ready = False
         self._look_at(place)
@@ -84,10 +87,6 @@ class Fleet:
             task.cancel()
         for place in self._places:
             await place.process.__aexit__()
-
-    def output(self) -> str:
-        """The last lines of every process, for an error that nobody can explain otherwise."""
-        return "\n".join(f"--- {place.name}:\n{place.process.output()}" for place in self._places)
 
     def _look_at(self, place: _Place) -> None:
         if not place.process.running:
