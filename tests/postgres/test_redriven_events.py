@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intention_kernel.ids import random_id
-from intention_kernel.ports.redrives import SetAsideRef, TurnRedriven, Verdict
+from intention_kernel.ports.redrives import Ruling, SetAsideRef, TurnRedriven
 from intention_kernel.postgres.operating import open_pool
 from intention_kernel.postgres.outbox import PostgresOutbox
 from intention_kernel.postgres.redrives import PostgresRedrives
@@ -20,8 +20,8 @@ async def test_an_acknowledged_failure_takes_no_event_of_the_redriven_turn_with_
         outbox, redrives = PostgresOutbox(pool), PostgresRedrives(pool, wake)
         shards = range(store.installation.shard_count)
         fetched = await outbox.fetch(shards, rows_per_shard=10, max_bytes=10**6, held=())
-        verdict = Verdict(random_id(), "ana", "fixed")
-        answer = await redrives.redrive_turn(SetAsideRef("t", 1), verdict, after_later_turns=False)
+        ruling = Ruling(random_id(), "ana", "fixed")
+        answer = await redrives.redrive_turn(SetAsideRef("t", 1), ruling, after_later_turns=False)
         assert isinstance(answer, TurnRedriven)
         await committed(store, commit_of("t", "turn-1", await begun(store, "t", "turn-1")))
         await outbox.delete(fetched)

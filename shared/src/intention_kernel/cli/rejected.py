@@ -29,9 +29,9 @@ from intention_kernel.ports.redrives import (
     Redrives,
     RedriveTurnAnswer,
     RejectedRef,
+    Ruling,
     SetAsideRef,
     Unsendable,
-    Verdict,
     WouldRunLate,
 )
 from intention_kernel.postgres.redrives import open_redrives
@@ -102,12 +102,12 @@ def redrive(record_id: str, *, dry_run: bool, after_later_turns: bool, reason: s
 
     Example: intention rejected redrive thread-7@12 --dry-run
     """
-    ref, verdict = _ref(record_id), Verdict(random_id(), actor, reason)
+    ref, ruling = _ref(record_id), Ruling(random_id(), actor, reason)
 
     async def ask(redrives: Redrives) -> RedriveTurnAnswer | RedriveRecordAnswer:
         if isinstance(ref, SetAsideRef):
-            return await redrives.redrive_turn(ref, verdict, after_later_turns=after_later_turns, look_only=dry_run)
-        return await redrives.redrive_record(ref, verdict, look_only=dry_run)
+            return await redrives.redrive_turn(ref, ruling, after_later_turns=after_later_turns, look_only=dry_run)
+        return await redrives.redrive_record(ref, ruling, look_only=dry_run)
 
     answer = _run(ask)
     print_outcome(record_id, answer, output, dry_run=dry_run)
@@ -126,11 +126,11 @@ def drop(record_id: str, *, reason: str, actor: str, output: Format) -> None:
 
     Example: intention rejected drop thread-7@12 --reason "the customer called"
     """
-    ref, verdict = _ref(record_id), Verdict(random_id(), actor, reason)
+    ref, ruling = _ref(record_id), Ruling(random_id(), actor, reason)
 
     async def ask(redrives: Redrives) -> DropAnswer:
         return await (
-            redrives.drop_turn(ref, verdict) if isinstance(ref, SetAsideRef) else redrives.drop_record(ref, verdict)
+            redrives.drop_turn(ref, ruling) if isinstance(ref, SetAsideRef) else redrives.drop_record(ref, ruling)
         )
 
     answer = _run(ask)

@@ -21,10 +21,10 @@ from intention_kernel.ports.redrives import (
     RedriveTurnAnswer,
     RedriveView,
     RejectedRef,
+    Ruling,
     SetAsideRef,
     TurnRedriven,
     Unsendable,
-    Verdict,
     WouldRunLate,
     thread_of_key,
 )
@@ -39,14 +39,14 @@ class MemoryRedrives:
     tables: Tables
 
     async def redrive_turn(
-        self, ref: SetAsideRef, verdict: Verdict, *, after_later_turns: bool, look_only: bool = False
+        self, ref: SetAsideRef, ruling: Ruling, *, after_later_turns: bool, look_only: bool = False
     ) -> RedriveTurnAnswer:
         row = self.tables.set_aside.get((ref.thread_id, ref.revision))
         if row is None:
             return NoSuchRecord()
         later = _later_turns(self.tables, ref)
         view = _view(self.tables, row, later)
-        if row.state == "redriven" and row.decision_id == verdict.decision_id:
+        if row.state == "redriven" and row.decision_id == ruling.decision_id:
             return TurnRedriven(view)
         if row.state != "open":
             return NotOpen(row.state)
@@ -56,23 +56,21 @@ class MemoryRedrives:
         if (messages or view.is_rebased) and not after_later_turns:
             return WouldRunLate(view)
         if not look_only:
-            self._end_turn(row, verdict, "redriven")
+            self._end_turn(row, ruling, "redriven")
             record = WireRecord((), row.aside.origin.value)
             enqueue(self.tables, OutboxRow(ref.thread_id, TOPICS.requests, f"redrive:{ref.revision}", None, (record,)))
         return TurnRedriven(view)
 
-    async def drop_turn(self, ref: SetAsideRef, verdict: Verdict) -> DropAnswer:
+    async def drop_turn(self, ref: SetAsideRef, ruling: Ruling) -> DropAnswer:
         row = self.tables.set_aside.get((ref.thread_id, ref.revision))
-        known = _known(row, verdict)
+        known = _known(row, ruling)
         if known is not None or row is None:
             return known or NoSuchRecord()
-        self._end_turn(row, verdict, "dropped")
+        self._end_turn(row, ruling, "dropped")
         self.tables.journal.pop((ref.thread_id, row.aside.turn_id), None)
         return Dropped()
 
-    async def redrive_record(
-        self, ref: RejectedRef, verdict: Verdict, *, look_only: bool = False
-    ) -> RedriveRecordAnswer:
+    async def redrive_record(self, ref: RejectedRef, ruling: Ruling, *, look_only: bool = False) -> RedriveRecordAnswer:
         row = self.tables.rejected.get((ref.topic, ref.partition, ref.offset, ref.digest))
         if row is None:
             return NoSuchRecord()
@@ -80,49 +78,49 @@ class MemoryRedrives:
         thread_id = thread_of_key(origin.key, origin.value)
         if isinstance(thread_id, Unsendable):
             return thread_id
-        if row.state == "redriven" and row.decision_id == verdict.decision_id:
+        if row.state == "redriven" and row.decision_id == ruling.decision_id:
             return RecordRedriven()
         if row.state != "open":
             return NotOpen(row.state)
         if look_only:
             return RecordRedriven()
-        self._end_record(row, verdict, "redriven")
+        self._end_record(row, ruling, "redriven")
         dedupe = f"redrive:{ref.topic}:{ref.partition}:{ref.offset}:{ref.digest.hex()}"
         enqueue(self.tables, OutboxRow(thread_id, TOPICS.requests, dedupe, None, (WireRecord((), origin.value),)))
         return RecordRedriven()
 
-    async def drop_record(self, ref: RejectedRef, verdict: Verdict) -> DropAnswer:
+    async def drop_record(self, ref: RejectedRef, ruling: Ruling) -> DropAnswer:
         row = self.tables.rejected.get((ref.topic, ref.partition, ref.offset, ref.digest))
-        known = _known(row, verdict)
+        known = _known(row, ruling)
         if known is not None or row is None:
             return known or NoSuchRecord()
-        self._end_record(row, verdict, "dropped")
+        self._end_record(row, ruling, "dropped")
         return Dropped()
 
-    def _end_turn(self, row: SetAsideRow, verdict: Verdict, state: Literal["redriven", "dropped"]) -> None:
+    def _end_turn(self, row: SetAsideRow, ruling: Ruling, state: Literal["redriven", "dropped"]) -> None:
         """The row, its audit line; what the turn holds is nobody's question any more (protocol R32)."""
-        row.state, row.decision_id = state, verdict.decision_id
+        row.state, row.decision_id = state, ruling.decision_id
         for item in self.tables.items.values():
             if item.kind == "orphaned" and (item.thread_id, item.turn_id) == (row.aside.thread_id, row.aside.turn_id):
                 item.phase = "done"
-        self._audit(verdict, state, row.aside.thread_id, row.aside.turn_id)
+        self._audit(ruling, state, row.aside.thread_id, row.aside.turn_id)
 
-    def _end_record(self, row: RejectedRow, verdict: Verdict, state: Literal["redriven", "dropped"]) -> None:
-        row.state, row.decision_id = state, verdict.decision_id
-        self._audit(verdict, state, row.rejection.thread_id, row.rejection.turn_id)
+    def _end_record(self, row: RejectedRow, ruling: Ruling, state: Literal["redriven", "dropped"]) -> None:
+        row.state, row.decision_id = state, ruling.decision_id
+        self._audit(ruling, state, row.rejection.thread_id, row.rejection.turn_id)
 
     def _audit(
-        self, verdict: Verdict, state: Literal["redriven", "dropped"], thread_id: str | None, turn_id: str | None
+        self, ruling: Ruling, state: Literal["redriven", "dropped"], thread_id: str | None, turn_id: str | None
     ) -> None:
         action: Literal["redrive", "drop"] = "redrive" if state == "redriven" else "drop"
-        self.tables.audit_log.append(AuditRow(verdict.actor, action, thread_id, turn_id, verdict.reason))
+        self.tables.audit_log.append(AuditRow(ruling.actor, action, thread_id, turn_id, ruling.reason))
 
 
-def _known(row: SetAsideRow | RejectedRow | None, verdict: Verdict) -> DropAnswer | None:
+def _known(row: SetAsideRow | RejectedRow | None, ruling: Ruling) -> DropAnswer | None:
     """What a drop has to answer without doing anything; None: it is open."""
     if row is None:
         return NoSuchRecord()
-    if row.state == "dropped" and row.decision_id == verdict.decision_id:
+    if row.state == "dropped" and row.decision_id == ruling.decision_id:
         return Dropped()
     return None if row.state == "open" else NotOpen(row.state)
 

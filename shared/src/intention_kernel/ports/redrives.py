@@ -34,7 +34,7 @@ class RejectedRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Ruling:
     """Who decides, and why; kept in the audit log. `decision_id` makes it repeatable."""
 
     decision_id: UUID
@@ -126,22 +126,20 @@ class Redrives(Protocol):
     """Each call is one transaction: the row, what is sent, and the audit line."""
 
     async def redrive_turn(
-        self, ref: SetAsideRef, verdict: Verdict, *, after_later_turns: bool, look_only: bool = False
+        self, ref: SetAsideRef, ruling: Ruling, *, after_later_turns: bool, look_only: bool = False
     ) -> RedriveTurnAnswer:
         """Enqueue the turn's request as it came. `look_only` changes nothing."""
         ...
 
-    async def drop_turn(self, ref: SetAsideRef, verdict: Verdict) -> DropAnswer:
+    async def drop_turn(self, ref: SetAsideRef, ruling: Ruling) -> DropAnswer:
         """A redelivery of it is answered as before; its journal goes, its receipts stay as they are."""
         ...
 
-    async def redrive_record(
-        self, ref: RejectedRef, verdict: Verdict, *, look_only: bool = False
-    ) -> RedriveRecordAnswer:
+    async def redrive_record(self, ref: RejectedRef, ruling: Ruling, *, look_only: bool = False) -> RedriveRecordAnswer:
         """Enqueue a rejected record as it came. `look_only` changes nothing."""
         ...
 
-    async def drop_record(self, ref: RejectedRef, verdict: Verdict) -> DropAnswer:
+    async def drop_record(self, ref: RejectedRef, ruling: Ruling) -> DropAnswer:
         """Say that nobody will send it again."""
         ...
 

@@ -19,10 +19,10 @@ from intention_kernel.ports.redrives import (
     RedriveTurnAnswer,
     RedriveView,
     RejectedRef,
+    Ruling,
     SetAsideRef,
     TurnRedriven,
     Unsendable,
-    Verdict,
     WouldRunLate,
     thread_of_key,
 )
@@ -41,10 +41,10 @@ class PostgresRedrives:
         self._wake = wake
 
     async def redrive_turn(
-        self, ref: SetAsideRef, verdict: Verdict, *, after_later_turns: bool, look_only: bool = False
+        self, ref: SetAsideRef, ruling: Ruling, *, after_later_turns: bool, look_only: bool = False
     ) -> RedriveTurnAnswer:
         place = (ref.thread_id, ref.revision, after_later_turns, look_only)
-        row = await self._fetch("redrive_turn", *place, *_columns(verdict))
+        row = await self._fetch("redrive_turn", *place, *_columns(ruling))
         match row["outcome"]:
             case "not_found":
                 return NoSuchRecord()
@@ -57,12 +57,10 @@ class PostgresRedrives:
         self._wake()
         return TurnRedriven(_view(row))
 
-    async def drop_turn(self, ref: SetAsideRef, verdict: Verdict) -> DropAnswer:
-        return _dropped(await self._fetch("drop_turn", ref.thread_id, ref.revision, *_columns(verdict)))
+    async def drop_turn(self, ref: SetAsideRef, ruling: Ruling) -> DropAnswer:
+        return _dropped(await self._fetch("drop_turn", ref.thread_id, ref.revision, *_columns(ruling)))
 
-    async def redrive_record(
-        self, ref: RejectedRef, verdict: Verdict, *, look_only: bool = False
-    ) -> RedriveRecordAnswer:
+    async def redrive_record(self, ref: RejectedRef, ruling: Ruling, *, look_only: bool = False) -> RedriveRecordAnswer:
         kept = await self._pool.fetch(statement("rejected_record"), _place(ref))
         if not kept:
             return NoSuchRecord()
@@ -71,14 +69,14 @@ class PostgresRedrives:
             return thread_id
         if look_only:
             return RecordRedriven() if kept[0]["state"] == "open" else NotOpen(kept[0]["state"])
-        row = await self._fetch("end_rejected", *_place(ref), "redriven", thread_id, *_columns(verdict))
+        row = await self._fetch("end_rejected", *_place(ref), "redriven", thread_id, *_columns(ruling))
         if row["outcome"] == "ended":
             self._wake()
             return RecordRedriven()
         return NotOpen(row["state"]) if row["state"] else NoSuchRecord()
 
-    async def drop_record(self, ref: RejectedRef, verdict: Verdict) -> DropAnswer:
-        return _dropped(await self._fetch("end_rejected", *_place(ref), "dropped", None, *_columns(verdict)))
+    async def drop_record(self, ref: RejectedRef, ruling: Ruling) -> DropAnswer:
+        return _dropped(await self._fetch("end_rejected", *_place(ref), "dropped", None, *_columns(ruling)))
 
     async def _fetch(self, name: str, *parameters: object) -> asyncpg.Record:
         try:
@@ -92,8 +90,8 @@ def _place(ref: RejectedRef) -> tuple[object, ...]:
     return (ref.topic, ref.partition, ref.offset, ref.digest)
 
 
-def _columns(verdict: Verdict) -> tuple[object, ...]:
-    return (verdict.decision_id, clean(verdict.actor), clean(verdict.reason))
+def _columns(ruling: Ruling) -> tuple[object, ...]:
+    return (ruling.decision_id, clean(ruling.actor), clean(ruling.reason))
 
 
 def _dropped(row: asyncpg.Record) -> DropAnswer:

@@ -15,10 +15,10 @@ from intention_kernel.ports.redrives import (
     ReceiptsOpen,
     RecordRedriven,
     RejectedRef,
+    Ruling,
     SetAsideRef,
     TurnRedriven,
     Unsendable,
-    Verdict,
     WouldRunLate,
 )
 from intention_kernel.ports.turn_store import AlreadySetAside, Begun, Committed, Conflict, JournalEntry, SetAside
@@ -53,7 +53,7 @@ class RedrivesContract:
         """R33: the row is redriven, the bytes are in the outbox, the line in the audit log, and begin takes the turn."""
         store, thread = boundary.store, new_thread()
         await given_up(boundary, thread)
-        order = verdict()
+        order = ruling()
         answer = await boundary.redrives.redrive_turn(SetAsideRef(thread, 1), order, after_later_turns=False)
         assert isinstance(answer, TurnRedriven)
         assert (answer.view.turn_id, answer.view.later_count, answer.view.receipts) == ("turn-1", 0, ())
@@ -69,12 +69,12 @@ class RedrivesContract:
         """R11, R33: the repeat of a lost answer is told the same; another decision finds it redriven."""
         thread = new_thread()
         await given_up(boundary, thread)
-        ref, order = SetAsideRef(thread, 1), verdict()
+        ref, order = SetAsideRef(thread, 1), ruling()
         first = await boundary.redrives.redrive_turn(ref, order, after_later_turns=False)
         before = await snapshot(boundary, thread)
         assert await boundary.redrives.redrive_turn(ref, order, after_later_turns=False) == first
-        assert await boundary.redrives.redrive_turn(ref, verdict(), after_later_turns=False) == NotOpen("redriven")
-        assert await boundary.redrives.drop_turn(ref, verdict()) == NotOpen("redriven")
+        assert await boundary.redrives.redrive_turn(ref, ruling(), after_later_turns=False) == NotOpen("redriven")
+        assert await boundary.redrives.drop_turn(ref, ruling()) == NotOpen("redriven")
         assert await snapshot(boundary, thread) == before
         assert await boundary.audited(thread) == (("ana", "redrive"),)
 
@@ -84,7 +84,7 @@ class RedrivesContract:
         await given_up(boundary, thread)
         before = await snapshot(boundary, thread)
         answer = await boundary.redrives.redrive_turn(
-            SetAsideRef(thread, 1), verdict(), after_later_turns=False, look_only=True
+            SetAsideRef(thread, 1), ruling(), after_later_turns=False, look_only=True
         )
         assert isinstance(answer, TurnRedriven)
         assert await snapshot(boundary, thread) == before
@@ -128,7 +128,7 @@ class RedrivesContract:
         await given_up(boundary, thread)
         await committed(store, commit_of(thread, "turn-2", await begun(store, thread, "turn-2")))
         before = await snapshot(boundary, thread)
-        answer = await boundary.redrives.redrive_turn(SetAsideRef(thread, 1), verdict(), after_later_turns=False)
+        answer = await boundary.redrives.redrive_turn(SetAsideRef(thread, 1), ruling(), after_later_turns=False)
         assert isinstance(answer, WouldRunLate)
         assert (answer.view.later_count, answer.view.later_turns, answer.view.is_rebased) == (1, ("turn-2",), True)
         assert await snapshot(boundary, thread) == before
@@ -207,7 +207,7 @@ class RedrivesContract:
         second = await begun(store, thread, "turn-1")
         assert await store.set_aside(aside_of(thread, "turn-1", second)) == Committed(2)
         assert isinstance(await store.begin(begin_of(thread, "turn-1")), AlreadySetAside)
-        assert await boundary.redrives.redrive_turn(SetAsideRef(thread, 1), verdict(), after_later_turns=False) == (
+        assert await boundary.redrives.redrive_turn(SetAsideRef(thread, 1), ruling(), after_later_turns=False) == (
             NotOpen("redriven")
         )
         assert isinstance(await redriven(boundary, thread, 2), TurnRedriven)
@@ -229,11 +229,11 @@ class RedrivesContract:
         """R33: a redelivery runs nothing, nothing redrives it, its journal is gone and the line is in the audit log."""
         thread = new_thread()
         await given_up_with_journal(boundary, thread)
-        ref, order = SetAsideRef(thread, 1), verdict()
+        ref, order = SetAsideRef(thread, 1), ruling()
         for _ in range(2):
             assert await boundary.redrives.drop_turn(ref, order) == Dropped()
         assert isinstance(await boundary.store.begin(begin_of(thread, "turn-1")), AlreadySetAside)
-        assert await boundary.redrives.redrive_turn(ref, verdict(), after_later_turns=True) == NotOpen("dropped")
+        assert await boundary.redrives.redrive_turn(ref, ruling(), after_later_turns=True) == NotOpen("dropped")
         assert await boundary.journal(thread, "turn-1") == ()
         assert requests(await boundary.outbox(thread)) == []
         assert await boundary.audited(thread) == (("ana", "drop"),)
@@ -249,7 +249,7 @@ class RedrivesContract:
         assert await orphaned(boundary, thread) == [(1, "done")]
         await store.set_aside(aside_of(thread, "turn-1", await begun(store, thread, "turn-1")))
         assert await orphaned(boundary, thread) == [(1, "open")]
-        await boundary.redrives.drop_turn(SetAsideRef(thread, 2), verdict())
+        await boundary.redrives.drop_turn(SetAsideRef(thread, 2), ruling())
         assert await orphaned(boundary, thread) == [(1, "done")]
 
     async def test_what_is_not_there_is_told(self, boundary: BoundaryHarness) -> None:
@@ -257,24 +257,24 @@ class RedrivesContract:
         thread = new_thread()
         await given_up(boundary, thread)
         assert await redriven(boundary, thread, 2) == NoSuchRecord()
-        assert await boundary.redrives.drop_turn(SetAsideRef(new_thread(), 1), verdict()) == NoSuchRecord()
+        assert await boundary.redrives.drop_turn(SetAsideRef(new_thread(), 1), ruling()) == NoSuchRecord()
         ref = RejectedRef("turns.requests", 1, 7, digest_of("never"))
-        assert await boundary.redrives.redrive_record(ref, verdict()) == NoSuchRecord()
-        assert await boundary.redrives.drop_record(ref, verdict()) == NoSuchRecord()
+        assert await boundary.redrives.redrive_record(ref, ruling()) == NoSuchRecord()
+        assert await boundary.redrives.drop_record(ref, ruling()) == NoSuchRecord()
 
     async def test_a_rejected_record_is_sent_again_as_it_came(self, boundary: BoundaryHarness) -> None:
         """R33, R34: the same bytes under the same key, once, to be judged by the build that runs now."""
         thread = new_thread()
         ref = await rejected(boundary, thread, key=thread.encode(), value=b"\x00\xff{")
-        order = verdict()
-        assert await boundary.redrives.redrive_record(ref, verdict(), look_only=True) == RecordRedriven()
+        order = ruling()
+        assert await boundary.redrives.redrive_record(ref, ruling(), look_only=True) == RecordRedriven()
         assert requests(await boundary.outbox(thread)) == []
         for _ in range(2):
             assert await boundary.redrives.redrive_record(ref, order) == RecordRedriven()
         [row] = requests(await boundary.outbox(thread))
         assert [record.value for record in row.records] == [b"\x00\xff{"]
-        assert await boundary.redrives.redrive_record(ref, verdict()) == NotOpen("redriven")
-        assert await boundary.redrives.drop_record(ref, verdict()) == NotOpen("redriven")
+        assert await boundary.redrives.redrive_record(ref, ruling()) == NotOpen("redriven")
+        assert await boundary.redrives.drop_record(ref, ruling()) == NotOpen("redriven")
         assert await boundary.audited(thread) == (("ana", "redrive"),)
 
     async def test_a_record_that_no_build_would_take_is_not_sent_again(self, boundary: BoundaryHarness) -> None:
@@ -282,23 +282,23 @@ class RedrivesContract:
         for key, value in ((None, b"{}"), (b"\xff", b"{}"), (b"a\x00b", b"{}"), (b"x" * 600, b"{}"), (b"thread", None)):
             thread = new_thread()
             ref = await rejected(boundary, thread, key=key, value=value)
-            assert isinstance(await boundary.redrives.redrive_record(ref, verdict()), Unsendable)
-            assert await boundary.redrives.drop_record(ref, verdict()) == Dropped()
+            assert isinstance(await boundary.redrives.redrive_record(ref, ruling()), Unsendable)
+            assert await boundary.redrives.drop_record(ref, ruling()) == Dropped()
             assert await boundary.audited(thread) == (("ana", "drop"),)
 
     async def test_a_dropped_record_is_not_sent_again(self, boundary: BoundaryHarness) -> None:
         """R33."""
         thread = new_thread()
-        ref, order = await rejected(boundary, thread, key=thread.encode(), value=b"["), verdict()
+        ref, order = await rejected(boundary, thread, key=thread.encode(), value=b"["), ruling()
         for _ in range(2):
             assert await boundary.redrives.drop_record(ref, order) == Dropped()
-        assert await boundary.redrives.redrive_record(ref, verdict()) == NotOpen("dropped")
+        assert await boundary.redrives.redrive_record(ref, ruling()) == NotOpen("dropped")
         assert requests(await boundary.outbox(thread)) == []
 
 
-def verdict() -> Verdict:
+def ruling() -> Ruling:
     """A decision that nobody made before."""
-    return Verdict(random_id(), "ana", "the new build takes it")
+    return Ruling(random_id(), "ana", "the new build takes it")
 
 
 def aside_of(thread_id: str, turn_id: str, attempt: Begun) -> SetAside:
@@ -331,7 +331,7 @@ async def redriven(
 ) -> object:
     """The answer to a redrive by a decision of its own."""
     ref = SetAsideRef(thread_id, revision)
-    return await boundary.redrives.redrive_turn(ref, verdict(), after_later_turns=after_later_turns)
+    return await boundary.redrives.redrive_turn(ref, ruling(), after_later_turns=after_later_turns)
 
 
 async def rejected(boundary: BoundaryHarness, thread_id: str, *, key: bytes | None, value: bytes | None) -> RejectedRef:
