@@ -28,7 +28,8 @@ Which test fails when a rule of the protocol (`R…`) or another of the [invaria
 that it starts), runs the named tests and expects each of them to fail; a test of `make test` checks that every replacement
 still applies. Stress scenarios are run with the seeds of a test run; what they find is the first broken promise, in brackets.
 
-Not here: what only a person can break. Three of the protocol's mutations (R16 unfenced, R23, R32) are told by a contract test alone: hundreds of random schedules do not reach them.
+Not here: what only a person can break. Three of the protocol's mutations (R16 unfenced, R23, R32) are told by a contract
+test alone: hundreds of random schedules do not reach them.
 
 | rule | switched off | the test that fails |
 |---|---|---|
