@@ -17,8 +17,11 @@ from intention_kernel.testing.boundary_calls import (
     committed,
     end_of,
     new_thread,
+    origin_of,
     prepare_of,
     prepared,
+    rejection_of,
+    set_aside_of,
 )
 
 TOPIC = "turns.requests"
@@ -166,3 +169,23 @@ async def test_sequences_go_on_above_the_topics_and_published_rows_leave_the_out
     attempt = await begun(store, unknown, "turn-1")
     assert attempt.next_sequence == 10
     assert (await store.progress("turns.events", [0])).of(0).done_offset == 70
+
+
+async def test_what_is_given_up_or_refused_inside_of_the_window_keeps_the_mark_for_its_redrive(
+    store: PostgresStore, connection: asyncpg.Connection, fresh_database: str
+) -> None:
+    """R39, R33: redriven beyond the window, such a turn may have run on the lost database all the same."""
+    assert await begin_recovery(fresh_database)
+    threads = {name: new_thread() for name in ("inside", "beyond", "refused", "begun")}
+    for name, offset in (("inside", 39), ("beyond", 40)):
+        attempt = await begun(store, threads[name], "turn-1")
+        await store.set_aside(
+            replace(set_aside_of(threads[name], "turn-1", attempt), origin=origin_of(offset, partition=0))
+        )
+    await store.reject(rejection_of(origin_of(38, partition=0), threads["refused"], "turn-1"))
+    attempt = await begun(store, threads["begun"], "turn-1")
+    refusal = rejection_of(origin_of(37, partition=0), threads["begun"], "turn-1")
+    await store.reject_begun(refusal, fence=attempt.fence, revision=attempt.revision)
+    await store.reject(rejection_of(origin_of(36, partition=0)))
+    marked = await connection.fetch("select thread_id from turn_journal where entry = 'restored' and kind = 'claim'")
+    assert {row["thread_id"] for row in marked} == {threads[name] for name in ("inside", "refused", "begun")}

@@ -206,4 +206,13 @@ RESTORE: tuple[Mutation, ...] = (
         ),
         (_RESTORE,),
     ),
+    Mutation(
+        "given-up-unmarked",
+        "R39, R33",
+        "a turn that is set aside or refused inside of the window keeps no mark",
+        (function("mark_restored", "record_offset < p.restore_until", "record_offset < 0"),),
+        (
+            "tests/postgres/test_progress.py::test_what_is_given_up_or_refused_inside_of_the_window_keeps_the_mark_for_its_redrive",
+        ),
+    ),
 )

@@ -13,6 +13,7 @@ begin
   if not found then
     return false;
   end if;
+  perform mark_restored_v1(thread, turn, topic, partition, record_offset, record_time);
   insert into outbox (shard, thread_id, topic, dedupe, record_count, records)
   select shard_of_v1(publish_as, i.shard_count), publish_as, 'turns.rejected',
          topic || ':' || partition || ':' || record_offset || ':' || encode(digest, 'hex'), 1, block

@@ -1,5 +1,5 @@
 -- Purpose: give a turn up by a fenced commit (protocol R5, R32): the row with the request, the event, and an orphaned item
---   for every receipt that the turn's journal claims. The journal stays for a redrive.
+--   for every receipt that the turn's journal claims. The journal stays for a redrive, with the mark of a recovery (R39).
 -- Parameters: thread, turn, digest, fence, revision, next sequence, reason, detail, attempts; the record's topic, partition,
 --   offset, key, value, headers, timestamp; the block of events and their count.
 -- Returns one row: committed (also: mine already) | replayed | fenced | resequence; the revision; the sequence to number
@@ -33,6 +33,7 @@ begin
       origin_topic, origin_partition, origin_offset, record_key, record_value, record_headers, record_timestamp_ms)
     values (thread, turn, head.revision + 1, why, detail, attempt_count, request_digest, fence_number, sha256(head.checkpoint),
             topic, partition, record_offset, record_key, record_value, record_headers, record_time);
+    perform mark_restored_v1(thread, turn, topic, partition, record_offset, record_time);
     insert into reconciliation_items (thread_id, effect_key, settlement, kind, reason, turn_id)
     select r.thread_id, r.effect_key, r.settlements + 1, 'orphaned', 'set_aside', turn
     from (
