@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +13,7 @@ from examples.demo.summary import Account
 from examples.retail.campaign.plan import Kind, Plan
 from examples.retail.campaign.report import Report
 from examples.retail.campaign.run import run_campaign
-from examples.retail.conversations import load_conversations
+from examples.retail.conversations import Conversation, load_conversations
 from examples.retail.records import EXTRACT
 
 CONVERSATIONS = 12
@@ -29,7 +30,7 @@ async def play_retail(servers: Servers, scratch: Path, say: Say) -> Account:
     plan = Plan(
         data=EXTRACT,
         file=file,
-        conversations=tuple(load_conversations(file)[:CONVERSATIONS]),
+        conversations=_varied(load_conversations(file)),
         seed=SEED,
         kills=KILLS,
         shop_faults=True,
@@ -37,8 +38,20 @@ async def play_retail(servers: Servers, scratch: Path, say: Say) -> Account:
     )
     folder = scratch / "retail"
     folder.mkdir()
-    report = await run_campaign(servers, folder, plan, lambda line: say("retail", line), PROGRESS_SECONDS)
-    return _account(report)
+    said = ""
+
+    def tell_news(line: str) -> None:
+        nonlocal said
+        if line != said:
+            say("retail", line)
+        said = line
+
+    return _account(await run_campaign(servers, folder, plan, tell_news, PROGRESS_SECONDS))
+
+
+def _varied(conversations: Sequence[Conversation]) -> tuple[Conversation, ...]:
+    """A dozen from all over the file, refused operations among them."""
+    return tuple(conversations[:: len(conversations) // CONVERSATIONS][:CONVERSATIONS])
 
 
 def _account(report: Report) -> Account:

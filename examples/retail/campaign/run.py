@@ -118,8 +118,8 @@ class _Campaign:
 def _progress(played: Sequence[Played], heard: Hearing, kills: Kills) -> str:
     ended = sum(one.ended for one in played)
     return (
-        f"{ended} of {len(played)} conversations, {heard.completed} turns, {heard.blocked} blocked for a while,"
-        f" {kills.done} kills"
+        f"{ended} of {len(played)} conversations ended; turns: {heard.completed},"
+        f" blocked for a while: {heard.blocked}, processes killed: {kills.done}"
     )
 
 
