@@ -9,13 +9,13 @@ from typing import TypeVar, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from intention_kernel.agent.schema import Valid
+from intention_kernel.contracts.digest import same_json
 from intention_kernel.contracts.interactions import InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import ModelGatewayError
 from intention_kernel.runtime.stages.asking import Answered, AnswerT, Ask, Unusable
 from intention_kernel.runtime.stages.interpretation import Interpretation
 from intention_kernel.runtime.stages.interpreting.interpret import interpret
-from intention_kernel.runtime.stages.interpreting.interpret_options import same_json
 from intention_kernel.runtime.stages.selection import Selection
 from pydantic import ValidationError
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from intention_kernel.contracts.digest import canonical_bytes, digest, payload_fingerprint
+from intention_kernel.contracts.digest import canonical_bytes, digest, payload_fingerprint, same_json
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.errors import JsonError
 
@@ -134,3 +134,21 @@ def test_a_digest_is_the_same_in_another_process_with_other_hash_seeds() -> None
             [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
         )
         assert run.stdout.strip() == payload_fingerprint(dict.fromkeys(["\ud800", "a", "é", "😀", "b"], 1.5)).hex()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1.0, True),
+        ({"a": 1, "b": [2]}, {"b": [2.0], "a": 1}, True),
+        (1, True, False),
+        (0, False, False),
+        ([{"yes": True}], [{"yes": 1}], False),
+        ("1", 1, False),
+        (None, "", False),
+        ([1, 2], [2, 1], False),
+    ],
+)
+def test_values_are_the_same_as_json_and_not_as_python(one: object, other: object, same: bool) -> None:
+    """A yes is true and not 1: an answer is compared with options in this way alone."""
+    assert same_json(one, other) is same

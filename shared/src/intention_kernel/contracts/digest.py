@@ -34,6 +34,11 @@ def canonical_bytes(value: object) -> bytes:
     return _encoder.encode(_one_form(value)).encode("utf-8", "backslashreplace")
 
 
+def same_json(one: object, other: object) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not. Raises what `canonical_bytes` does."""
+    return canonical_bytes(one) == canonical_bytes(other)
+
+
 def digest(value: object) -> bytes:
     """SHA-256 of the canonical form, 32 bytes; raises what `canonical_bytes` does."""
     return sha256(canonical_bytes(value)).digest()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from intention_kernel.contracts.digest import same_json
 from intention_kernel.contracts.intentions import IntentionBatch, IntentionRequest
 from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.runtime.stages.context.clicks import clicked_owner, resumed_item
-from intention_kernel.runtime.stages.interpreting.interpret_options import Options, same_json
+from intention_kernel.runtime.stages.interpreting.interpret_options import Options
 from intention_kernel.runtime.stages.selection import Selection
 from intention_kernel.runtime.stages.snapshot import ContextSnapshot
 from intention_kernel.runtime.stages.state import TurnView

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from intention_kernel.contracts.digest import canonical_bytes
+from intention_kernel.contracts.digest import same_json
 from intention_kernel.contracts.interactions import InteractionOption
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.runtime.stages.redactions import Redactions
-
-
-def same_json(one: JsonValue, other: JsonValue) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
-    return canonical_bytes(one) == canonical_bytes(other)
 
 
 def example_competes_with_position(options: tuple[InteractionOption, ...], text: str) -> bool:

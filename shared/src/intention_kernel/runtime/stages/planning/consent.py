@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intention_kernel.contracts.agenda import AgendaItem
+from intention_kernel.contracts.digest import same_json
 from intention_kernel.contracts.intentions import IntentionBatch
 from intention_kernel.contracts.interactions import Interaction, InteractionAnswer
 from intention_kernel.runtime.stages.planning.confirmation import accepted, accepted_own, declined
-from intention_kernel.runtime.stages.planning.restatement import same_json
 from intention_kernel.runtime.stages.state import TurnView
 from intention_kernel.runtime.stages.turn_plan import PlanStep, StepReason
 

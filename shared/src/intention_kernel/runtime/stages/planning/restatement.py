@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intention_kernel.contracts.digest import canonical_bytes
+from intention_kernel.contracts.digest import same_json
 from intention_kernel.contracts.intentions import IntentionRequest
 from intention_kernel.contracts.interactions import InteractionAnswer
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.runtime.stages.planning.plan_checks import document_of
 from intention_kernel.runtime.stages.state import TurnView
 from intention_kernel.runtime.stages.turn_plan import PlanStep
-
-
-def same_json(left: JsonValue, right: JsonValue) -> bool:
-    """Whether they are one JSON value; `true` and 1 are two."""
-    return canonical_bytes(left) == canonical_bytes(right)
 
 
 def new_requests(
