@@ -10,69 +10,18 @@ repeat; 409 where the key belongs to another payload; 422 where the body or the 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import os
-import signal
-import socket
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
 from intention_kernel import failpoints
 from intention_kernel.errors import ConfigurationError
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from examples.fan7.inventory_app import ABORT_CONNECTION, inventory_app
+from examples.fan7.inventory_app import inventory_app
 from examples.fan7.inventory_store import InventoryStore
-
-_LOOPBACK = "127.0.0.1"
-_GRACE_SECONDS = 5
-
-
-class _AbortableProtocol(H11Protocol):
-    """Gives the application a way to close its connection without a reply, which ASGI has not."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
-        super().connection_made(transport)
-        self.app_state = {**self.app_state, ABORT_CONNECTION: transport.abort}
-
-
-class _Server(uvicorn.Server):
-    """Says where it listens once it does; SIGTERM and SIGINT end it in order, with exit code 0."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # uvicorn's own version raises the signal again after the shutdown, which would look like a kill.
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        port = self.servers[0].sockets[0].getsockname()[1]
-        print(f"listening on http://{_LOOPBACK}:{port}", flush=True)
-
-
-def serve(store: InventoryStore, port: int) -> None:
-    """Serve `store` on loopback until SIGTERM or SIGINT. Port 0 takes a free one. Exits with 3 where it cannot listen."""
-    config = uvicorn.Config(
-        inventory_app(store),
-        host=_LOOPBACK,
-        port=port,
-        http=_AbortableProtocol,
-        loop="asyncio",
-        ws="none",
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
-    _Server(config).run()
+from examples.loopback import serve
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -96,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"--database {options.database}: {error}; name a file in a folder that exists", file=sys.stderr)
         return 2
     with store:
-        serve(store, options.port)
+        serve(inventory_app(store), options.port)
     return 0
 
 

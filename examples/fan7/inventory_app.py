@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from examples.fan7.inventory_store import Applied, Conflict, InventoryStore, Outcome, Refused, Repeated
 from examples.fan7.inventory_wire import (
@@ -29,9 +29,7 @@ from examples.fan7.inventory_wire import (
     problem,
     read_body,
 )
-
-ABORT_CONNECTION = "abort_connection"
-"""Name in the ASGI scope's `state` of the call that closes the connection at once; the server puts it there."""
+from examples.loopback import NoReply, RouteOnRawPath
 
 logger = logging.getLogger(__name__)
 
@@ -54,15 +52,6 @@ class Faults:
         refused = self.refuse > 0
         self.refuse -= refused
         return refused
-
-
-class NoReply(Response):
-    """Closes the connection without a byte of reply, as a crash or a broken network would."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"][ABORT_CONNECTION]()
-        while (await receive())["type"] != "http.disconnect":
-            pass  # the rest of the request, if any is left
 
 
 def _receipt(content: bytes) -> Response:
@@ -141,18 +130,6 @@ class Inventory:
                 return problem(422, "Not possible", f"{detail} Nothing was changed.")
 
 
-class _RouteOnRawPath:
-    """Routes see the path as it was sent, so that `%2F` in a key is not a `/` and no byte of a key is lost."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope = {**scope, "path": scope["raw_path"].decode("ascii")}
-        await self._app(scope, receive, send)
-
-
 async def _bad_request(_: Request, error: Exception) -> Response:
     assert isinstance(error, BadRequestError)
     return problem(422, "Bad request", f"{error.detail} Nothing was changed.")
@@ -177,6 +154,6 @@ def inventory_app(store: InventoryStore) -> ASGIApp:
         Route("/ledger", inventory.get_ledger, methods=["GET"]),
         Route("/faults", inventory.post_faults, methods=["POST"]),
     ]
-    return _RouteOnRawPath(
+    return RouteOnRawPath(
         Starlette(routes=routes, exception_handlers={BadRequestError: _bad_request, HTTPException: _http_error})
     )

@@ -21,9 +21,9 @@ from pathlib import Path
 from intention_kernel import failpoints
 from intention_kernel.errors import ConfigurationError
 
+from examples.loopback import serve
 from examples.retail.records import EXTRACT, load_records
 from examples.retail.shop_app import shop_app
-from examples.retail.shop_server import serve
 from examples.retail.shop_store import ShopStore
 
 

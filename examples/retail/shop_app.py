@@ -13,10 +13,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from examples.loopback import NoReply, RouteOnRawPath
 from examples.retail.rules.operations import OPERATIONS, Read, Write
 from examples.retail.rules.outcomes import Refusal
 from examples.retail.shop_faults import Attempt, Faults
-from examples.retail.shop_server import NoReply, RouteOnRawPath
 from examples.retail.shop_store import Applied, Conflict, Repeated, ShopStore, Written
 from examples.retail.shop_wire import (
     BadRequestError,
