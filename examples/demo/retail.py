@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import cast
 
 from intention_kernel.servers.addresses import Servers
+from intention_kernel.testing.fleet import Kind
 
 from examples.demo.story import Say
 from examples.demo.summary import Account
-from examples.retail.campaign.plan import Kind, Plan
+from examples.retail.campaign.plan import Plan
 from examples.retail.campaign.report import Report
 from examples.retail.campaign.run import run_campaign
 from examples.retail.conversations import Conversation, load_conversations

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from intention_kernel.testing.draws import Draws
+from intention_kernel.testing.fleet import Fleet
 
-from examples.retail.campaign.fleet import Fleet
 from examples.retail.campaign.kills import Kills
-from examples.retail.campaign.plan import Draws
 from examples.retail.records import EXTRACT
 from tests.static.project import ROOT
 from tests.support.eventually import eventually

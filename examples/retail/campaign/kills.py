@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from examples.retail.campaign.fleet import Fleet
-from examples.retail.campaign.plan import Draws
+from intention_kernel.testing.draws import Draws
+from intention_kernel.testing.fleet import Fleet
 
 _LONGEST_DELAY_SECONDS = 0.5
 _LAST_SHARE = 0.85

@@ -11,10 +11,10 @@ from itertools import chain, groupby
 from intention_kernel.client import Client
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest
+from intention_kernel.testing.draws import Draws
 
 from examples.retail.campaign.hearing import Heard, Hearing
 from examples.retail.campaign.kills import Kills
-from examples.retail.campaign.plan import Draws
 from examples.retail.capabilities.effects import UNAVAILABLE
 from examples.retail.conversations import Conversation
 from examples.retail.script_turns import UserTurn, turns_of

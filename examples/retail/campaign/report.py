@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from intention_kernel.testing.fleet import Kind
+
 from examples.retail.campaign.checks_of_effects import check_ledger, check_outcomes, check_receipts, check_records
 from examples.retail.campaign.checks_of_turns import check_events, check_nothing_is_left, check_turns
 from examples.retail.campaign.evidence import Evidence
-from examples.retail.campaign.plan import Kind
 
 _CHECKS = (
     check_outcomes,

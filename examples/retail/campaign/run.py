@@ -11,14 +11,15 @@ from pathlib import Path
 from intention_kernel.client import Client
 from intention_kernel.clock import SystemClock
 from intention_kernel.servers.addresses import Servers
+from intention_kernel.testing.draws import Draws
+from intention_kernel.testing.fleet import Fleet, running_fleet
 from intention_kernel.testing.system import System, Work
 from pydantic import JsonValue
 
 from examples.retail.campaign.evidence import collect
-from examples.retail.campaign.fleet import Fleet, running_fleet
 from examples.retail.campaign.hearing import Hearing, hearing
 from examples.retail.campaign.kills import Kills
-from examples.retail.campaign.plan import Draws, Plan
+from examples.retail.campaign.plan import Plan
 from examples.retail.campaign.player import Played, Player
 from examples.retail.campaign.report import Report, Run, report_on
 from examples.retail.campaign.scratch import Place, open_place

@@ -8,15 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
-import asyncpg
-from intention_kernel.errors import InfrastructureError, words_of
 from intention_kernel.ids import random_id
-from intention_kernel.postgres.errors import DRIVER_ERRORS
-from intention_kernel.postgres.migrate import migrate
 from intention_kernel.servers.addresses import Servers
 from intention_kernel.testing.processes import Process
+from intention_kernel.testing.scratch import scratch_database
 from intention_kernel.testing.system import Installation, System, open_system
 
 from examples.retail.campaign.plan import Plan
@@ -41,7 +37,10 @@ class Place:
 @asynccontextmanager
 async def open_place(servers: Servers, scratch: Path, plan: Plan) -> AsyncIterator[Place]:
     """Everything made for this plan, and removed again but for the topics. Raises InfrastructureError."""
-    async with scratch_database(servers) as database_url, _running_shop(scratch / "shop.sqlite", plan.data) as url:
+    async with (
+        scratch_database(servers.database_url, prefix="retail", partitions=PARTITIONS) as database_url,
+        _running_shop(scratch / "shop.sqlite", plan.data) as url,
+    ):
         installation = Installation(
             database_url=database_url,
             kafka_bootstrap_servers=servers.kafka_bootstrap_servers,
@@ -58,30 +57,6 @@ async def open_place(servers: Servers, scratch: Path, plan: Plan) -> AsyncIterat
             open_system(installation) as system,
         ):
             yield Place(installation, system, shop)
-
-
-@asynccontextmanager
-async def scratch_database(servers: Servers) -> AsyncIterator[str]:
-    """The URL of a new, migrated database. Raises InfrastructureError where the server does not let us make one."""
-    name = f"retail_{random_id().hex[:16]}"
-    await _execute(servers, f'create database "{name}"')
-    try:
-        url = urlunsplit(urlsplit(servers.database_url)._replace(path=f"/{name}"))
-        await migrate(url, partitions=PARTITIONS)
-        yield url
-    finally:
-        await _execute(servers, f'drop database if exists "{name}" with (force)')
-
-
-async def _execute(servers: Servers, statement: str) -> None:
-    try:
-        connection = await asyncpg.connect(servers.database_url)
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
-    except DRIVER_ERRORS as error:
-        raise InfrastructureError(f"{statement}: {words_of(error)}") from error
 
 
 @asynccontextmanager
