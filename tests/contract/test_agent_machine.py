@@ -6,8 +6,7 @@ import asyncio
 
 from intention_kernel.testing.agent_machine import check_conversations
 from intention_kernel.testing.memory_harness import MemoryHarness
-
-from tests.contract.postgres_harness import open_boundary
+from intention_kernel.testing.postgres_harness import open_boundary
 
 
 def test_no_conversation_breaks_the_promises_over_memory() -> None:

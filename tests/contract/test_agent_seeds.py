@@ -8,8 +8,7 @@ import pytest
 from intention_kernel.testing.agent_seed_contract import AgentSeedContract
 from intention_kernel.testing.boundary_harness import BoundaryHarness
 from intention_kernel.testing.memory_harness import MemoryHarness
-
-from tests.contract.postgres_harness import open_boundary
+from intention_kernel.testing.postgres_harness import open_boundary
 
 
 class TestOverMemory(AgentSeedContract):

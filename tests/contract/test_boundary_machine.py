@@ -6,8 +6,7 @@ import asyncio
 
 from intention_kernel.testing.boundary_machine import check_boundary
 from intention_kernel.testing.memory_harness import MemoryHarness
-
-from tests.contract.postgres_harness import open_boundary
+from intention_kernel.testing.postgres_harness import open_boundary
 
 
 def test_no_interleaving_breaks_the_memory_boundary() -> None:

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from intention_kernel.testing.agent_continuation_contract import AgentContinuationContract
 from intention_kernel.testing.agent_retry_contract import AgentRetryContract
-
-from tests.contract.postgres_harness import PostgresHarness, open_boundary
+from intention_kernel.testing.postgres_harness import PostgresHarness, open_boundary
 
 
 @pytest.fixture

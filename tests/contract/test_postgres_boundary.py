@@ -16,8 +16,7 @@ from intention_kernel.testing.boundary_contract import (
     TurnStoreContract,
     ValueContract,
 )
-
-from tests.contract.postgres_harness import PostgresHarness, open_boundary
+from intention_kernel.testing.postgres_harness import PostgresHarness, open_boundary
 
 
 @pytest.fixture

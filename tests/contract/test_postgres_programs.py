@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 from intention_kernel.testing.misbehaviour_contract import MisbehaviourContract
+from intention_kernel.testing.postgres_harness import PostgresHarness, open_boundary
 from intention_kernel.testing.program_continuation_contract import ProgramContinuationContract
 from intention_kernel.testing.program_effect_contract import ProgramEffectContract
 from intention_kernel.testing.program_retry_contract import ProgramRetryContract
 from intention_kernel.testing.program_turn_contract import ProgramTurnContract
-
-from tests.contract.postgres_harness import PostgresHarness, open_boundary
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What adopters test with: an agent in this process, a scripted model, conversations (docs/testing.md).
 
-The contract suites for adapters of the durable boundary are modules of their own beside these, and need pytest.
+The contract suites for adapters of the durable boundary are modules of their own beside these; `intention verify` runs most of
+them on a database of yours, `misbehaviour_contract` needs pytest.
 """
 
 from intention_kernel.clock import ManualClock

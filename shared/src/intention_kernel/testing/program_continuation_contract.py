@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import pytest
-
 from intention_kernel.agent import EffectUncertainError, Response, Settled, TurnContext, TurnResult
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.outcome import BeginAgain, TurnCommitted
@@ -13,6 +11,7 @@ from intention_kernel.errors import InfrastructureError
 from intention_kernel.testing.boundary_harness import BoundaryHarness, receipt_of
 from intention_kernel.testing.conversation import Conversation
 from intention_kernel.testing.program_world import DyingStore, Provider, charging, result_of, said, settle, talking
+from intention_kernel.testing.raising import raising
 
 
 class ProgramContinuationContract:
@@ -231,7 +230,7 @@ class ProgramContinuationContract:
         await settle(boundary, conversation.thread_id, "charge:order-1", "completed", b'{"found":1}')
         known: JsonValue = {"value": {"found": 1}, "doubt": []}
         conversation.store = DyingStore(conversation.boundary.store)  # type: ignore[assignment]  # delegates the rest
-        with pytest.raises(InfrastructureError):
+        with raising(InfrastructureError):
             await conversation.deliver_continuations()
         conversation.store = None
         assert asked == ["unknown", known]

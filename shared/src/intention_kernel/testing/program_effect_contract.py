@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from intention_kernel.agent import (
     Agent,
     Effect,
@@ -36,6 +34,7 @@ from intention_kernel.testing.program_world import (
     settle,
     talking,
 )
+from intention_kernel.testing.raising import raising
 
 
 class ProgramEffectContract:
@@ -100,7 +99,7 @@ class ProgramEffectContract:
 
         async def program(context: TurnContext) -> TurnResult:
             async def inner(authority: EffectAuthority) -> JsonValue:
-                with pytest.raises(EffectClosedError):
+                with raising(EffectClosedError):
                     await context.run_effect("a", inner, payload={}, effect="charge")
                 return "done"
 
@@ -119,7 +118,7 @@ class ProgramEffectContract:
             return said("done")
 
         await Conversation(boundary, talking(program)).send("go", "t1")
-        with pytest.raises(EffectClosedError):
+        with raising(EffectClosedError):
             await kept[0].run_effect("late", Provider().write, payload={}, effect="charge")
 
     async def test_proof_that_nothing_was_written_permits_the_next_attempt(self, boundary: BoundaryHarness) -> None:

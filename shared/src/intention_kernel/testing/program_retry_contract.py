@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from intention_kernel.agent import EffectUncertainError, TurnContext, TurnResult
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.outcome import BeginAgain
@@ -22,6 +20,7 @@ from intention_kernel.testing.program_world import (
     settle,
     talking,
 )
+from intention_kernel.testing.raising import raising
 
 
 class ProgramRetryContract:
@@ -88,7 +87,7 @@ class ProgramRetryContract:
 
         conversation = Conversation(boundary, talking(program))
         conversation.store = _DiesAtSecondEnd(boundary.store)  # type: ignore[assignment]  # delegates the rest
-        with pytest.raises(InfrastructureError):
+        with raising(InfrastructureError):
             await conversation.send("go", "t1")
         conversation.store = None
         await boundary.expire_lease(conversation.thread_id)

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-import pytest
-
 from intention_kernel.agent import Agent, Effect, EffectAuthority, Response, Summary, TurnContext, TurnResult
 from intention_kernel.contracts.checkpoint import SCHEMA_REVISION
 from intention_kernel.contracts.json_codec import JsonValue, loads
@@ -18,6 +16,7 @@ from intention_kernel.ports.effect_store import EndAnswer, EndAttempt
 from intention_kernel.ports.turn_store import Begin, Contended
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
 from intention_kernel.testing.conversation import Conversation
+from intention_kernel.testing.raising import raising
 
 CHARGE = Effect("charge", dict, lambda payload: Summary(f"the charge of {payload}"), call_timeout_seconds=5.0)
 FIND = Effect("notify", dict, lambda payload: Summary(f"the notice of {payload}"), call_timeout_seconds=5.0)
@@ -85,7 +84,7 @@ class DyingStore:
 async def die_after_the_call(conversation: Conversation, text: str, turn_id: str) -> None:
     """An attempt that calls the provider and then dies, leaving its receipt prepared and its lease over."""
     conversation.store = DyingStore(conversation.boundary.store)  # type: ignore[assignment]  # delegates the rest
-    with pytest.raises(InfrastructureError):
+    with raising(InfrastructureError):
         await conversation.send(text, turn_id)
     conversation.store = None
     await conversation.boundary.expire_lease(conversation.thread_id)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import asyncpg
+
 from intention_kernel.contracts.event import WireRecord, unpack_records
 from intention_kernel.ids import random_id
 from intention_kernel.ports.turn_store import JournalEntry, Origin
