@@ -93,6 +93,7 @@ class Head:
 class Receipt:
     """An external effect as our record tells it. `reference` is the provider's, from the recorded value."""
 
+    receipt_id: str
     thread_id: str
     key: str
     turn_id: str
@@ -121,13 +122,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A receipt's place in the operator queue; `phase` is `open`, `decided`, `done` or `failed`."""
+    """A receipt's place in the operator queue; `phase` is `open`, `decided`, `done` or `failed`.
+
+    `kind` is `effect` or `orphaned`; `turn_id` is the continuation that it asked for, of an orphaned one the turn given up.
+    """
 
     thread_id: str
     key: str
     settlement: int
     kind: str
     phase: str
+    turn_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +146,10 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Everything. `offsets` is partition → (the group's committed offset, the end); `left` names work that is not done.
+    """Everything. `offsets` is partition → (the group's committed offset, the end).
 
-    `incarnation` is the database's own; `recoveries` how often it took the place of a newer one.
+    `left` names work that is not done, as `what: how much, an example`. `incarnation` is the database's own; `recoveries`
+    how often it took the place of a newer one.
     """
 
     sent: tuple[Sent, ...]

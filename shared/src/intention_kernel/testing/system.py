@@ -125,12 +125,16 @@ class System:
             left.append(Work("partitions with records before the group's offset", len(behind), str(behind)))
         return left
 
-    async def uncommitted_offsets(self) -> dict[int, tuple[int, int]]:
-        """Partition → committed offset and end, where the runners' group has not committed the end."""
+    async def offsets(self) -> dict[int, tuple[int, int]]:
+        """Partition of the request topic → what the runners' group has committed, and the end."""
         topics, group = self.topics, self.topics.consumer_group()
         ends = await self.broker.ends(topics.requests)
         done = await self.broker.committed(group, topics.requests)
-        return {one: (done.get(one, 0), end) for one, end in ends.items() if done.get(one, 0) != end}
+        return {one: (done.get(one, 0), end) for one, end in ends.items()}
+
+    async def uncommitted_offsets(self) -> dict[int, tuple[int, int]]:
+        """Partition → committed offset and end, where the runners' group has not committed the end."""
+        return {one: (done, end) for one, (done, end) in (await self.offsets()).items() if done != end}
 
     async def await_quiet(
         self, requests: Sequence[TurnRequest], *, but: frozenset[str] = frozenset(), seconds: float = PATIENCE_SECONDS
