@@ -18,7 +18,7 @@ export PYTHONNOUSERSITE := 1
 # Every suite starts many processes; without compiled modules each takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test bench check setup constraints schemas settings clean
+.PHONY: help demo test campaigns campaign bench check setup constraints schemas settings clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -28,6 +28,12 @@ demo: setup ## run FAN-7 and retail conversations through the three processes on
 
 test: setup ## run every test
 	@$(PYTHON) -m pytest -p tests.suite_seconds -n 2 --dist loadscope --no-loadscope-reorder
+
+campaigns: setup ## run every fault campaign at full counts, under 30 minutes; SEED=… runs the same again
+	@$(PYTHON) -m tests.campaigns $(if $(SEED),--seed $(SEED))
+
+campaign: setup ## run one fault campaign; NAME=… SEED=… COUNT=…, without NAME it lists them
+	@$(PYTHON) -m tests.campaigns $(if $(NAME),$(NAME),--list) $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 bench: setup ## measure, on an otherwise quiet machine; QUICK=1 measures little
 	@$(PYTHON) -m benchmarks $(if $(QUICK),--quick)

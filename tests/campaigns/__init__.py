@@ -1,0 +1,1 @@
+"""Fault campaigns: traffic through the real processes while something goes wrong, judged by the checker of histories."""

@@ -1,0 +1,158 @@
+"""One campaign from the first turn to its result: traffic, a disturbance, rest, and the judgement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from intention_kernel.contracts.topics import Topics
+from intention_kernel.history.check import check_history
+from intention_kernel.history.values import Allowed, History
+from intention_kernel.testing.broker import open_broker
+from intention_kernel.testing.fleet import PROCESSES, Fleet, Kind, running_fleet
+from intention_kernel.testing.recorder import record_history
+from intention_kernel.testing.system import System, open_system
+from intention_kernel.verification.bank.faults import LONGEST_DELAY_SECONDS, Faults
+
+from tests.campaigns.campaign import Plan, Result
+from tests.campaigns.place import Place, opened_place
+from tests.campaigns.traffic import Shape, Traffic
+
+Counts = dict[str, int | float]
+
+BANK_FAULTS = Faults(
+    drop_reply=0.06, fail_before=0.04, fail_after=0.04, refuse=0.04, delay=0.02, delay_seconds=LONGEST_DELAY_SECONDS
+)
+"""What the bank does wrong in every campaign: an unknown outcome is as common there as a process that dies."""
+
+_LOOK_AGAIN_SECONDS = 0.25
+_PROGRESS_SECONDS = 10.0
+_FOR_OPERATORS = frozenset({"unsettled receipts", "unfinished items", "blocked steps", "journal entries"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a campaign's system is set up and what its history may have.
+
+    `environment` goes to every process; `quiet_seconds` is how long it may take to come to rest; where traffic is not
+    `steady`, the disturbance sends for itself.
+    """
+
+    shape: Shape = field(default_factory=Shape)
+    processes: Mapping[Kind, int] = field(default_factory=lambda: PROCESSES)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    bank_faults: Faults = BANK_FAULTS
+    quiet_seconds: float = 90.0
+    steady: bool = True
+
+
+@dataclass(slots=True)
+class Arena:
+    """What a disturbance has its hands on while traffic runs.
+
+    It adds to `problems` what went wrong that no history shows, and sets `allowed` where its history may be unusual.
+    """
+
+    plan: Plan
+    place: Place
+    fleet: Fleet
+    traffic: Traffic
+    setup: Setup
+    problems: list[str] = field(default_factory=list)
+    allowed: Allowed = field(default_factory=Allowed)
+
+
+Disturb = Callable[[Arena], Awaitable[Counts]]
+
+
+async def play(plan: Plan, disturb: Disturb, setup: Setup | None = None) -> Result:
+    """Run traffic while `disturb` does its work, wait until all is quiet, stop everything and judge.
+
+    `disturb` returns counts of what it did and leaves mended what it broke. Raises InfrastructureError where the campaign
+    could not be run at all.
+    """
+    async with _opened_arena(plan, setup or Setup()) as arena:
+        counts = await _disturbed(arena, disturb)
+        await arena.place.client.set_faults(Faults())
+        plan.say("no more faults; waiting until all is quiet")
+        async with open_system(arena.place.installation) as system:
+            await _rest(arena, system)
+            await arena.fleet.stop()
+            history = await record_history(system, arena.traffic.sent, await arena.place.client.applied())
+        findings = tuple(check_history(history, arena.allowed))
+        problems = (*arena.problems, *arena.fleet.ended)
+        if findings or problems:
+            plan.keep(history)
+        return Result(_counted(history) | counts, findings, problems)
+
+
+@asynccontextmanager
+async def _opened_arena(plan: Plan, setup: Setup) -> AsyncIterator[Arena]:
+    async with opened_place(plan.ground.servers, plan.ground.scratch, setup.environment) as place:
+        await place.client.set_faults(replace(setup.bank_faults, seed=plan.seed))
+        installation = place.installation
+        async with running_fleet(installation, setup.processes) as fleet:
+            plan.say(f"{sum(setup.processes.values())} processes are ready")
+            async with open_broker(installation.kafka_bootstrap_servers) as broker:
+                traffic = Traffic(broker, Topics(installation.topic_prefix), plan.draws, setup.shape)
+                yield Arena(plan, place, fleet, traffic, setup)
+
+
+async def _disturbed(arena: Arena, disturb: Disturb) -> Counts:
+    """The disturbance with its traffic, and lines of progress; an error carries what the processes printed."""
+    over = asyncio.Event()
+    sending = asyncio.create_task(arena.traffic.run(over)) if arena.setup.steady else None
+    telling = asyncio.create_task(_tell(arena))
+    try:
+        counts = await disturb(arena)
+    except Exception as error:
+        error.add_note(arena.fleet.output())
+        raise
+    finally:
+        over.set()
+        telling.cancel()
+        if sending is not None:
+            await asyncio.wait([sending])
+    if sending is not None:
+        sending.result()
+    return counts
+
+
+async def _tell(arena: Arena) -> None:
+    while True:
+        await asyncio.sleep(_PROGRESS_SECONDS)
+        killed = sum(arena.fleet.killed.values())
+        arena.plan.say(f"{len(arena.traffic.sent)} records sent, {killed} processes killed")
+
+
+async def _rest(arena: Arena, system: System) -> None:
+    """Returns once nothing moves any more; says in `problems` what is left when patience is over."""
+    clock = asyncio.get_running_loop().time
+    deadline, told = clock() + arena.setup.quiet_seconds, clock()
+    ignored = _FOR_OPERATORS if arena.allowed.open_items else frozenset()
+    while left := [work for work in await system.open_work(arena.traffic.requests) if work.what not in ignored]:
+        if clock() > deadline:
+            arena.problems.append(f"left after {arena.setup.quiet_seconds:g} s: " + "; ".join(map(str, left)))
+            arena.plan.say(arena.fleet.output())
+            return
+        if clock() - told > _PROGRESS_SECONDS:
+            told = clock()
+            arena.plan.say("left: " + "; ".join(map(str, left)))
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+
+def _counted(history: History) -> Counts:
+    """What the history holds, in numbers."""
+    continuations = sum(turn.turn_id.startswith("reconciliation:") for turn in history.turns)
+    return {
+        "records": len(history.sent),
+        "turns": len(history.turns),
+        "continuations": continuations,
+        "rejected": len(history.rejected),
+        "set_aside": len(history.set_aside),
+        "effects": len(history.ledger),
+        "uncertain": sum(move.state == "uncertain" and move.from_state == "prepared" for move in history.moves),
+        "events": sum(len(turn.events) for turn in history.turns),
+    }
