@@ -1,0 +1,3 @@
+-- Purpose: what goes wrong, as it was last set.
+-- Parameters: none.
+select faults from faults
