@@ -47,16 +47,30 @@ _BY_STATE = {
 _BY_CLASS = {
     "22": Trouble.REFUSED,
     "23": Trouble.REFUSED,
-    "54": Trouble.REFUSED,
+    "54": Trouble.REFUSED,  # a row or an index entry is too large; but see _SERVER_IS_FULL
     "IK": Trouble.REFUSED,  # our own triggers
     "P0": Trouble.REFUSED,
 }
+_SERVER_IS_FULL = frozenset(
+    {
+        "GetNewTransactionId",
+        "GetNewMultiXactId",
+        "mdextend",
+        "mdzeroextend",
+        "ExtendBufferedRelLocal",
+        "ExtendBufferedRelShared",
+    }
+)
+"""Where Postgres says "a limit is exceeded" (54000) of itself, not of a value: no transaction ids are left before a
+wraparound, or a relation has its last block."""
 
 
 def classify(error: BaseException) -> Trouble:
     """By SQLSTATE; whatever is not known is a connection that cannot be trusted any more."""
     if isinstance(error, asyncpg.PostgresError):
         state = str(error.sqlstate or "")
+        if state == "54000" and getattr(error, "server_source_function", None) in _SERVER_IS_FULL:
+            return Trouble.RECONNECT
         return _BY_STATE.get(state) or _BY_CLASS.get(state[:2], Trouble.RECONNECT)
     if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
         return Trouble.REFUSED  # the driver could not encode a value

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-import asyncpg
-
+from intention_kernel.postgres.brief import brief_connection
 from intention_kernel.postgres.errors import DRIVER_ERRORS, unanswered
 from intention_kernel.postgres.pool import PATIENCE_SECONDS, Pool, StatementConnection
 from intention_kernel.postgres.schema import require_schema
 from intention_kernel.postgres.wakeup import WakeupSender
-
-_CONNECT_SECONDS = 10.0
 
 
 @asynccontextmanager
@@ -37,10 +34,7 @@ async def open_pool(
 
 async def _check_schema(database_url: str) -> None:
     try:
-        connection = await asyncpg.connect(database_url, timeout=_CONNECT_SECONDS)
-        try:
+        async with brief_connection(database_url) as connection:
             await require_schema(connection)
-        finally:
-            await connection.close()
     except DRIVER_ERRORS as error:
         raise unanswered(error) from error

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import asyncpg
-
 from intention_kernel.errors import InfrastructureError
+from intention_kernel.postgres.brief import brief_connection
 from intention_kernel.postgres.errors import DRIVER_ERRORS
 from intention_kernel.postgres.schema import require_schema
-
-_CONNECT_SECONDS = 10.0
 
 
 @contextmanager
@@ -29,8 +26,5 @@ async def require_migrated(database_url: str) -> None:
     Raises InfrastructureError where it is away, SchemaVersionError where it does not fit.
     """
     with store_errors("connecting to Postgres"):
-        connection = await asyncpg.connect(database_url, timeout=_CONNECT_SECONDS)
-        try:
+        async with brief_connection(database_url) as connection:
             await require_schema(connection)
-        finally:
-            connection.terminate()

@@ -45,7 +45,10 @@ async def _listen_once(database_url: str, on_wakeup: Callable[[str], None]) -> N
     ended = asyncio.Event()
     connection.add_termination_listener(lambda _: ended.set())
     try:
+        # The driver gives this statement no time of its own.
+        guard = asyncio.get_running_loop().call_later(_PROBE_PATIENCE_SECONDS, connection.terminate)
         await connection.add_listener(WAKEUP_CHANNEL, lambda _connection, _pid, _channel, payload: on_wakeup(payload))
+        guard.cancel()
         on_wakeup("")
         while not ended.is_set():
             with suppress(TimeoutError):

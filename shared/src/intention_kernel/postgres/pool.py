@@ -14,7 +14,7 @@ import asyncpg
 from asyncpg.prepared_stmt import PreparedStatement
 
 from intention_kernel.clock import SystemClock
-from intention_kernel.errors import InfrastructureError
+from intention_kernel.errors import InfrastructureError, words_of
 from intention_kernel.ids import jittered_seconds
 from intention_kernel.postgres.errors import DRIVER_ERRORS, Trouble, classify, unanswered
 
@@ -108,10 +108,15 @@ class StatementConnection:
     async def _connected(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
             self.terminate()
-            self._connection = await asyncpg.connect(
-                self._database_url, timeout=_CONNECT_SECONDS, server_settings=self._settings
-            )
+            self._connection = await self._connect()
         return self._connection
+
+    async def _connect(self) -> asyncpg.Connection:
+        """Raises ConnectionError, whatever the driver said: no value of the statement is to blame (R11)."""
+        try:
+            return await asyncpg.connect(self._database_url, timeout=_CONNECT_SECONDS, server_settings=self._settings)
+        except DRIVER_ERRORS as error:
+            raise ConnectionError(f"no connection: {words_of(error)}") from error
 
     def terminate(self) -> None:
         """Let the connection go without a word; the next statement makes a new one."""

@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-import asyncpg
-
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ports.effect_store import EndAnswer, EndAttempt, Prepare, PrepareAnswer
 from intention_kernel.ports.partition_progress import PartitionProgress, Progress
@@ -23,6 +21,7 @@ from intention_kernel.ports.turn_store import (
     HeldReceipt,
     SetAside,
 )
+from intention_kernel.postgres.brief import brief_connection
 from intention_kernel.postgres.effect_store import PostgresEffectStore
 from intention_kernel.postgres.errors import DRIVER_ERRORS, unanswered
 from intention_kernel.postgres.pool import PATIENCE_SECONDS, Pool, StatementConnection
@@ -31,8 +30,6 @@ from intention_kernel.postgres.schema import require_schema
 from intention_kernel.postgres.statements import statement
 from intention_kernel.postgres.turn_store import PostgresTurnStore
 from intention_kernel.postgres.wakeup import WakeupSender
-
-_CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +154,9 @@ class PostgresStore:
 
 async def _read_installation(database_url: str) -> Installation:
     try:
-        connection = await asyncpg.connect(database_url, timeout=_CONNECT_SECONDS)
-        try:
+        async with brief_connection(database_url) as connection:
             await require_schema(connection)
             row = await connection.fetchrow(statement("installation"))
-        finally:
-            await connection.close()
     except DRIVER_ERRORS as error:
         raise unanswered(error) from error
     if row is None:
