@@ -44,39 +44,47 @@ def _stop_signal() -> asyncio.Event:
 
 
 class _Connections:
-    """Everyone who is connected, and the requests that are under way."""
+    """Everyone who is connected, and who of them waits for an answer."""
 
     def __init__(self, bank: Bank) -> None:
         self._bank = bank
+        self._stopping = False
         self._writers: set[asyncio.StreamWriter] = set()
-        self._busy: set[asyncio.Task[bool]] = set()
+        self._answering: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer line after line, until the caller or a fault ends it."""
+        """Answer line after line, until the caller, a fault or the bank's end ends it.
+
+        A caller who goes while we answer is noticed afterwards: what was asked for happens.
+        """
         self._writers.add(writer)
         try:
-            while (line := await reader.readline()).endswith(b"\n"):
+            while not self._stopping and (line := await reader.readline()).endswith(b"\n"):
                 if not await self._answer(line, writer):
                     break
         except (ConnectionError, ValueError):
             pass  # gone, or a line that is too long for a request
         finally:
             self._writers.discard(writer)
-            writer.transport.abort()
+            writer.close()
 
     async def finish(self, seconds: float) -> None:
         """Let what is under way end, then close what is still open."""
-        if self._busy:
-            await asyncio.wait(self._busy, timeout=seconds)
+        self._stopping = True
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=seconds)
         for writer in self._writers:
             writer.close()
 
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection may go on. The request is a task of its own: nobody's going away ends it."""
-        task = asyncio.get_running_loop().create_task(self._reply(line, writer))
-        self._busy.add(task)
-        task.add_done_callback(self._busy.discard)
-        return await asyncio.shield(task)
+        """Whether the connection may go on."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            return await self._reply(line, writer)
+        finally:
+            self._answering.discard(task)
 
     async def _reply(self, line: bytes, writer: asyncio.StreamWriter) -> bool:
         request = read_request(line)
