@@ -83,15 +83,22 @@ def check_nothing_is_made_up(history: History, log: Log) -> Iterator[Finding]:
             yield Finding(
                 "asked-for", f"turn {turn.turn_id} of {turn.thread_id} is committed, and no request asks for it"
             )
-    for aside in history.set_aside:
-        origin = log.places.get(aside.place)
-        if origin is None or origin.asked is None or origin.asked.id != (aside.thread_id, aside.turn_id):
-            yield Finding(
-                "asked-for", f"turn {aside.turn_id} of {aside.thread_id} is set aside for a record that is not its own"
-            )
+    yield from _unasked_set_asides(history, log)
     for row in history.rejected:
         if row.place not in log.places:
             yield Finding("asked-for", f"record {row.place[0]}/{row.place[1]} is rejected, and is not there")
+
+
+def _unasked_set_asides(history: History, log: Log) -> Iterator[Finding]:
+    committed = {(turn.thread_id, turn.turn_id) for turn in history.turns}
+    for aside in history.set_aside:
+        id = aside.thread_id, aside.turn_id
+        name = f"turn {aside.turn_id} of {aside.thread_id}"
+        origin = log.places.get(aside.place)
+        if origin is None or origin.asked is None or origin.asked.id != id:
+            yield Finding("asked-for", f"{name} is set aside for a record that is not its own")
+        elif id in committed and all(entry.place <= aside.place for entry in log.accepted.get(id, ())):
+            yield Finding("asked-for", f"{name} is committed after it was set aside, and nothing asked for it again")
 
 
 def _is_continuation(entry: Entry, receipts: dict[str, Receipt], recoveries: int) -> bool:

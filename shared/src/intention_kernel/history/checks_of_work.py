@@ -47,6 +47,8 @@ def check_orphans(history: History) -> Iterator[Finding]:
     for item in history.items:
         if item.kind != "orphaned" or item.phase != "open":
             continue
+        if (item.thread_id, item.key) in orphans:
+            yield Finding("orphaned", f"{item.key} of {item.thread_id} is orphaned twice")
         orphans.add((item.thread_id, item.key))
         if (item.thread_id, item.turn_id or "") not in given_up:
             yield Finding("orphaned", f"{item.key} of {item.thread_id} is orphaned by a turn that is not set aside")
