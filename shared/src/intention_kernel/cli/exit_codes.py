@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 EXIT_CODES: dict[int, str] = {
     OK: "done; a turn committed or was committed before",
-    FAILED: "failed; a turn was rejected or set aside, or a server could not be reached",
+    FAILED: "failed; a turn was rejected or set aside, a guarantee does not hold, or a server could not be reached",
     USAGE: "wrong arguments or settings; the message says what to change",
     NOT_FOUND: "there is no such thread, turn, receipt or record",
     CONFLICT: "conflict: the turn id is taken by other content, or a version has moved on",

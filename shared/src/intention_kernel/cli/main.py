@@ -26,6 +26,7 @@ _COMMANDS = {
     "queue": ("queue:queue", "Receipts whose outcome nobody knows, and what to do about them."),
     "rejected": ("rejected:rejected", "Rejected requests and set-aside turns: look at them, redrive or drop them."),
     "recover": ("recover:recover", "Go on from a database that is older than Kafka."),
+    "verify": ("verify:verify_command", "Try the guarantees on your own Postgres and Kafka."),
     "failpoints": ("failpoints:failpoints", "List the failpoints."),
     "help": ("exit_codes:help_command", "Explain something, such as exit-codes."),
 }
