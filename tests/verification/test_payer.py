@@ -128,11 +128,11 @@ async def test_an_unknown_outcome_blocks_and_the_settlement_goes_on(client: Bank
 
 
 def test_the_next_build_goes_on_with_what_the_first_left_and_not_the_other_way_round() -> None:
-    a, b = payer("a"), payer("b")
-    assert a.fingerprint != b.fingerprint
-    assert (a.accepts_fingerprints, b.accepts_fingerprints) == ((), (a.fingerprint,))
+    a, b, c = payer("a"), payer("b"), payer("c")
+    assert a.fingerprint not in (b.fingerprint, c.fingerprint)
+    assert [one.accepts_fingerprints for one in (a, b, c)] == [(), (a.fingerprint,), ()]
     with pytest.raises(ConfigurationError, match="BANK_BUILD"):
-        payer("c")
+        payer("d")
 
 
 def test_an_operation_gives_up_before_the_longest_delay_and_inside_of_its_call() -> None:
@@ -209,3 +209,9 @@ async def test_each_effect_in_doubt_is_settled_by_its_resolver_and_happens_once(
         ("reserving", "bank.reserve:k"),
         ("telling", "bank.notify:k"),
     ]
+    looked = {
+        (call.op, call.thread_id)
+        for call in await client.calls()
+        if call.arrival and call.op in ("find charge", "close")
+    }
+    assert looked == {("find charge", "charging"), ("close", "reserving")}
