@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from intention_kernel.history.reading import Told, TurnKey, envelope, read_event
+from intention_kernel.history.reading import Told, TurnKey, read_event
 from intention_kernel.history.values import Finding, History, Record, SetAside, Turn, WireEvent
 
 
@@ -67,10 +67,8 @@ def _hear(record: Record, threads: dict[str, _Thread], history: History) -> Iter
 
 
 def _check_envelope(place: str, told: Told) -> Iterator[Finding]:
-    members = envelope(told.value)
-    found = (members.get("threadId"), members.get("sequence"), members.get("type"))
-    if found != (told.thread_id, told.sequence, told.type):
-        yield Finding("event-content", f"{place}: its value says {found}, its headers something else")
+    if told.said != (told.thread_id, told.sequence, told.type):
+        yield Finding("event-content", f"{place}: its value says {told.said}, its headers something else")
 
 
 def _check_incarnations(threads: Mapping[str, _Thread], history: History) -> Iterator[Finding]:
@@ -136,7 +134,7 @@ def _failures(rows: list[Turn | SetAside], thread: _Thread) -> dict[int, int]:
     told: dict[TurnKey, list[int]] = defaultdict(list)
     for sequence, event in sorted(thread.told.items()):
         if event.type == "turn.failed":
-            told[event.thread_id, str(envelope(event.value).get("turnId"))].append(sequence)
+            told[event.thread_id, str(event.turn_id)].append(sequence)
     found: dict[int, int] = {}
     for row in reversed(asides):
         sequences = told[row.thread_id, row.turn_id]
@@ -156,11 +154,11 @@ def _compare(thread_id: str, numbers: _Numbers, thread: _Thread, incarnation: st
             yield Finding(
                 "event-content", f"event {sequence} of {thread_id} is told with other bytes than were committed"
             )
-        elif envelope(told.value).get("turnId") != turn.turn_id:
+        elif told.turn_id != turn.turn_id:
             yield Finding("event-content", f"event {sequence} of {thread_id} names another turn than {turn.turn_id}")
     for sequence, aside in numbers.asides.items():
         told = thread.told.get(sequence)
-        if told is None or told.type != "turn.failed" or envelope(told.value).get("turnId") != aside.turn_id:
+        if told is None or told.type != "turn.failed" or told.turn_id != aside.turn_id:
             yield Finding("event-published", f"turn {aside.turn_id} of {thread_id} was set aside, and no event says so")
     for sequence in numbers.lost:
         told = thread.told.get(sequence)

@@ -87,7 +87,7 @@ def _entry(
 def read_request(key: bytes | None, value: bytes | None) -> Asked | None:
     """What a record asks for, or None where it is no request."""
     try:
-        document = json.loads(value or b"")
+        document = json.loads((value or b"").decode())
     except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict):
@@ -136,30 +136,33 @@ def _utf8(text: str) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event by its headers, with its bytes."""
+    """An event by its headers, with its bytes; `said` is what its value says of thread, sequence and type."""
 
     thread_id: str
     sequence: int
     type: str
     incarnation: str
+    turn_id: object
+    said: tuple[object, object, object]
     headers: Headers
     value: bytes | None
 
 
 def read_event(headers: Headers, value: bytes | None) -> Told | None:
     """An event in CloudEvents binary mode, or None where the headers that order it cannot be read."""
-    named = dict(headers)
+    named, members = dict(headers), _members(value)
+    said = members.get("threadId"), members.get("sequence"), members.get("type")
     try:
         texts = [named[name].decode() for name in ("ce_subject", "ce_sequence", "ce_type", "ce_incarnation")]
-        return Told(texts[0], int(texts[1]), texts[2], texts[3], headers, value)
+        return Told(texts[0], int(texts[1]), texts[2], texts[3], members.get("turnId"), said, headers, value)
     except (KeyError, ValueError):
         return None
 
 
-def envelope(value: bytes | None) -> Mapping[str, object]:
-    """The members of an event's value; none where it is no JSON object."""
+def _members(value: bytes | None) -> Mapping[str, object]:
+    """Of an event's envelope; none where it is no JSON object."""
     try:
-        document = json.loads(value or b"")
+        document = json.loads((value or b"").decode())
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
