@@ -23,6 +23,7 @@ from intention_kernel.errors import (
     LONGEST_DETAIL,
     DeadlineError,
     EffectNotAppliedError,
+    InfrastructureError,
     JsonError,
     LeaseLostError,
     words_of,
@@ -46,6 +47,8 @@ from intention_kernel.ports.turn_store import Contended, Fenced, JournalEntry
 logger = logging.getLogger(__name__)
 
 CONTENDED_WAIT_SECONDS = 0.02
+STORE_IN_TROUBLE_SECONDS = 1.0
+"""A prepare takes milliseconds; one that takes so long was asked while the database was away or next to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class EffectAttempts:
         """Prepare and, where that is granted, call; `started` gets the operation's task once it runs; a cancelled one forbids it.
 
         Raises LeaseLostError where another attempt has the thread, DeadlineError where the time for the call was over before
-        it, InfrastructureError where nothing can be concluded.
+        it, InfrastructureError where nothing can be concluded or a store in trouble used up that time.
         """
         attempt_id = random_id()
         seconds = min(wanted.effect.call_timeout_seconds, self._attempt.end_seconds - self._clock.monotonic_seconds())
@@ -154,7 +157,7 @@ class EffectAttempts:
             raise LeaseLostError(f"{wanted.effect_key}: the lease ran out before the call")
         if self._clock.monotonic_seconds() >= called_by:
             await self._record(wanted, attempt_id, _NEVER_CALLED, ())
-            raise DeadlineError(f"{wanted.effect_key}: its {seconds:.3g} seconds were over before the call")
+            raise self._too_late(wanted, seconds, called_by - seconds)
         authority = EffectAuthority(
             idempotency_key=wanted.effect_key,
             receipt_id=receipt_id(self._attempt.thread_id, wanted.effect_key),
@@ -171,6 +174,16 @@ class EffectAttempts:
         if not task.done():
             self._abandoned.watch(task, lambda: self._record_late(wanted, attempt_id, task))
         return await self._end(wanted, attempt_id, answer.attempt, said)
+
+    def _too_late(
+        self, wanted: WantedEffect, seconds: float, asked_at_seconds: float
+    ) -> DeadlineError | InfrastructureError:
+        """An attempt that had no time for its call has failed (R19), but not where the store was in trouble meanwhile (R6)."""
+        now = self._clock.monotonic_seconds()
+        said = f"{wanted.effect_key}: its {seconds:.3g} seconds were over before the call"
+        if now - asked_at_seconds < STORE_IN_TROUBLE_SECONDS or now >= self._attempt.end_seconds:
+            return DeadlineError(said)
+        return InfrastructureError(f"{said}, which the store took {now - asked_at_seconds:.3g} s to prepare")
 
     async def _prepare(
         self, wanted: WantedEffect, attempt_id: UUID, seconds: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import cast
 
 import pytest
@@ -17,6 +18,7 @@ from intention_kernel.agent import (
     TurnContext,
     TurnResult,
 )
+from intention_kernel.clock import ManualClock
 from intention_kernel.contracts.event import KernelEvent
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.durability.durability import TurnLimits
@@ -34,7 +36,7 @@ from intention_kernel.ports.turn_store import Begun
 from intention_kernel.testing.boundary_calls import begin_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
 from intention_kernel.testing.conversation import Conversation
-from intention_kernel.testing.program_world import FIND, Provider, charging, said, talking
+from intention_kernel.testing.program_world import CHARGE, FIND, Provider, charging, said, talking
 
 ONE_ATTEMPT = TurnLimits(10.0, attempts=1)
 
@@ -192,6 +194,24 @@ class MisbehaviourContract:
         assert isinstance(failed, TurnFailed)
         assert failed.detail.startswith("DeadlineError: charge:order-1")
         assert not provider.calls
+
+    async def test_a_call_whose_time_the_store_used_up_is_made_by_the_same_attempt_later(
+        self, boundary: BoundaryHarness
+    ) -> None:
+        """R6: a database that is away for longer than a call may take is no attempt's failure."""
+        provider, clock = Provider(), ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
+        conversation = Conversation(boundary, charging(provider), limits=ONE_ATTEMPT, clock=clock)
+        slow = _SlowPrepare(boundary.store)
+        conversation.store = slow  # type: ignore[assignment]  # delegates the rest
+        turn = asyncio.create_task(conversation.send("charge", "t1"))
+        await slow.asked.wait()
+        clock.advance(CHARGE.call_timeout_seconds + 1.0)
+        slow.go_on.set()
+        with pytest.raises(InfrastructureError, match="before the call"):
+            await turn
+        assert not provider.calls
+        assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
+        assert provider.calls == ["charge:order-1"]
 
     async def test_a_task_that_outlives_its_program_tells_nothing_behind_the_end(
         self, boundary: BoundaryHarness
