@@ -1,7 +1,7 @@
 """`intention_kernel.verification.bank.application:application`: one Program over the bank, as build a or build b.
 
 `BANK_ADDRESS=HOST:PORT` names the bank. `BANK_BUILD=b` is the next build: another fingerprint, and it goes on with what
-build a left; build a leaves alone what b has touched.
+build a left; build a leaves alone what b has touched. Build c is b without that: it and a leave each other's threads alone.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ async def bank() -> AsyncIterator[BankClient]:
 
 
 def payer(build: str) -> Agent:
-    """The agent as that build has it, a or b; raises ConfigurationError for another."""
+    """The agent as that build has it, a, b or c; raises ConfigurationError for another."""
     first = Agent(id=AGENT_ID, program=program, effects=(CHARGE, RESERVE, NOTIFY))
     if build == "a":
         return first
-    if build == "b":
+    if build in ("b", "c"):
         return Agent(
             id=AGENT_ID,
             program=program,
             effects=(*first.effects, REFUND),
-            accepts_fingerprints=(first.fingerprint,),
+            accepts_fingerprints=(first.fingerprint,) if build == "b" else (),
         )
-    raise ConfigurationError(f"{BUILD_VARIABLE}: {build!r} is neither a nor b")
+    raise ConfigurationError(f"{BUILD_VARIABLE}: {build!r} is not a, b or c")
 
 
 application = Application(
