@@ -78,6 +78,11 @@ def reject_begun(tables: Tables, rejection: Rejection, fence: int, revision: int
     refused = _committed(tables, thread_id, turn_id, fence) or _fenced(head, fence, revision)
     if head is None or refused is not None:
         return refused or Fenced()
+    if earlier is not None and earlier.revision is not None:
+        # The attempt that rejected it ended before its offset was stored: its row and revision stand.
+        _free(head)
+        earlier.fence = fence
+        return Committed(earlier.revision)
     _advance(head, event_count=0)
     _keep_rejected(tables, RejectedRow(rejection, digest, fence, head.revision))
     return Committed(head.revision)
@@ -133,6 +138,11 @@ def _advance(head: Head, event_count: int) -> None:
     """The lane goes forward and the thread is free."""
     head.revision += 1
     head.next_sequence += event_count
+    _free(head)
+
+
+def _free(head: Head) -> None:
+    """Nobody holds the thread, and no turn is in progress."""
     head.lease_nonce = None
     head.turn_id = None
     head.turn_digest = None

@@ -81,6 +81,20 @@ class RejectionsContract:
         second = await begun(store, thread, "turn-2")
         assert (second.revision, second.next_sequence, second.attempt) == (1, 1, 1)
 
+    async def test_a_begun_request_that_is_redelivered_is_rejected_once(self, boundary: BoundaryHarness) -> None:
+        """R5, R11: its attempt ended before the offset was stored; revisions of the thread stay without a gap."""
+        store, thread = boundary.store, new_thread()
+        rejection = rejection_of(new_origin(), thread, "turn-1")
+        first = await begun(store, thread, "turn-1")
+        await store.reject_begun(rejection, fence=first.fence, revision=0)
+        await committed(store, commit_of(thread, "turn-2", await begun(store, thread, "turn-2")))
+        again = await begun(store, thread, "turn-1")
+        for _ in range(2):
+            assert await store.reject_begun(rejection, fence=again.fence, revision=2) == Committed(1)
+        third = await begun(store, thread, "turn-3")
+        assert (third.revision, third.attempt) == (2, 1)
+        assert len(rejected_rows(await boundary.outbox(thread))) == 1
+
     async def test_an_overtaken_attempt_rejects_nothing(self, boundary: BoundaryHarness) -> None:
         """R5: a request is not both committed and rejected."""
         store, thread = boundary.store, new_thread()
