@@ -13,6 +13,7 @@ line is one JSON object of counts.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import tempfile
@@ -37,6 +38,7 @@ KEPT = Path(".cache/campaigns")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # it tells at length of a broker that we took away
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list:

@@ -90,6 +90,10 @@ class OwnServers:
         _kill_all([self.kafka_process()])
         await self.kafka.aclose()
 
+    async def stop_kafka(self) -> None:
+        """A shutdown in order."""
+        await self.kafka.aclose()
+
     def kafka_process(self) -> psutil.Process:
         """The broker's JVM."""
         for process in psutil.Process().children(recursive=True):

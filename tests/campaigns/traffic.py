@@ -10,7 +10,7 @@ from intention_kernel.contracts.topics import Topics
 from intention_kernel.contracts.turn_request import TurnInput, TurnRequest, encode_turn_request
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.history.values import Sent
-from intention_kernel.testing.broker import Broker
+from intention_kernel.testing.broker import Broker, Headers
 from intention_kernel.testing.draws import Draws
 from intention_kernel.verification.bank.steps import Ask, Charge, Emit, Notify, Pause, Reserve, Step, turn_text
 
@@ -90,12 +90,14 @@ class Traffic:
         """This turn, whether it was sent before or not."""
         await self.send_bytes(request.thread_id.encode(), encode_turn_request(request))
 
-    async def send_bytes(self, key: bytes | None, value: bytes | None, *, good: bool | None = None) -> None:
+    async def send_bytes(
+        self, key: bytes | None, value: bytes | None, *, good: bool | None = None, headers: Headers = ()
+    ) -> None:
         """A record, again until the broker has acknowledged one; every try is on record. Raises nothing."""
         is_good = good if good is not None else value is not None and value.endswith(b"}")
         while True:
             try:
-                place = await self.broker.send(self.topics.requests, key, value)
+                place = await self.broker.send(self.topics.requests, key, value, headers=headers)
             except InfrastructureError:
                 self.sent.append(Sent(key, value, None, is_good))
                 await asyncio.sleep(_AGAIN_SECONDS)

@@ -41,8 +41,9 @@ class Member:
 class Fleet:
     """Made by `running_fleet`. `ended` tells of processes that ended though nobody killed them."""
 
-    def __init__(self, installation: Installation) -> None:
+    def __init__(self, installation: Installation, commands: Mapping[Kind, Sequence[str | Path]] | None = None) -> None:
         self._installation = installation
+        self._commands = commands or {}
         self._members: list[Member] = []
         self._names: Counter[Kind] = Counter()
         self._starts = asyncio.Semaphore(_MOST_STARTING)
@@ -63,9 +64,9 @@ class Fleet:
     async def add(
         self, kind: Kind, environment: Mapping[str, str] | None = None, command: Sequence[str | Path] = ()
     ) -> Member:
-        """One more, started and not awaited. `command` runs instead of the kind's console script."""
+        """One more, started and not awaited. `command` runs instead of the fleet's for the kind, or its console script."""
         self._names[kind] += 1
-        name, words = f"{kind}-{self._names[kind]}", command or [script(kind), "run"]
+        name, words = f"{kind}-{self._names[kind]}", command or self._commands.get(kind) or [script(kind), "run"]
         member = Member(kind, name, words, await self._process(name, words, environment or {}))
         self._members.append(member)
         return member
@@ -93,6 +94,19 @@ class Fleet:
         await self._replace(member, dict(environment or {}))
         await asyncio.gather(*self._getting_ready)
 
+    async def arm(self, member: Member, failpoints: str) -> None:
+        """Put one that is armed with these failpoints in its place; it may die or stop there before it is ready.
+
+        Returns once it is started. `replace` puts one that is not armed in its place again.
+        """
+        async with self._starts:
+            member.ready = False
+            member.process.kill()
+            await member.process.await_end()
+            self.killed[member.kind] += 1
+            variables = {"INTENTION_FAILPOINTS": failpoints}
+            member.process = await self._process(member.name, member.command, variables)
+
     async def await_death(self, member: Member, seconds: float = _START_SECONDS) -> bool:
         """Whether it ended by SIGKILL within `seconds`; any other end is told in `ended`."""
         try:
@@ -112,6 +126,27 @@ class Fleet:
         if code:
             self.ended.append(f"{member.name} ended with {code} when it was stopped:\n{member.process.output()}")
         return code
+
+    async def end_all(self, *, kill: bool) -> None:
+        """SIGKILL or SIGTERM for all of them; returns when none is left. `start_again` follows."""
+        await asyncio.gather(*self._getting_ready, return_exceptions=True)
+        for member in self._members:
+            self._look_at(member)
+            if kill:
+                member.process.kill()
+            else:
+                member.process.terminate()
+        for member in self._members:
+            code = await member.process.await_end()
+            self.killed[member.kind] += kill
+            if code and not kill:
+                self.ended.append(f"{member.name} ended with {code} when it was stopped:\n{member.process.output()}")
+
+    async def start_again(self) -> None:
+        """A process in every place, where `end_all` left none; returns when all are ready."""
+        for member in self._members:
+            member.process = await self._process(member.name, member.command, {})
+        await asyncio.gather(*(member.process.await_ready(_START_SECONDS) for member in self._members))
 
     async def stop(self) -> None:
         """End all of them in order, and say in `ended` what had ended before or did not end well."""
@@ -166,9 +201,13 @@ class Fleet:
 
 
 @asynccontextmanager
-async def running_fleet(installation: Installation, processes: Mapping[Kind, int] = PROCESSES) -> AsyncIterator[Fleet]:
-    """All of them ready. What runs at the end is killed."""
-    fleet = Fleet(installation)
+async def running_fleet(
+    installation: Installation,
+    processes: Mapping[Kind, int] = PROCESSES,
+    commands: Mapping[Kind, Sequence[str | Path]] | None = None,
+) -> AsyncIterator[Fleet]:
+    """All of them ready. What runs at the end is killed. `commands` run instead of a kind's console script."""
+    fleet = Fleet(installation, commands)
     try:
         await fleet.start(processes)
         yield fleet

@@ -45,3 +45,15 @@ async def execute(database_url: str, statement: str) -> None:
             await connection.close()
     except DRIVER_ERRORS as error:
         raise InfrastructureError(f"{statement}: {words_of(error)}") from error
+
+
+async def fetch_value(database_url: str, query: str) -> int:
+    """The one number that the query answers, on a connection of its own. Raises InfrastructureError."""
+    try:
+        connection = await asyncpg.connect(database_url)
+        try:
+            return int(await connection.fetchval(query))
+        finally:
+            await connection.close()
+    except DRIVER_ERRORS as error:
+        raise InfrastructureError(f"{query}: {words_of(error)}") from error
