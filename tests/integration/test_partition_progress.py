@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import replace
 
 import pytest
 from intention_kernel.clock import SystemClock
@@ -12,7 +14,7 @@ from intention_kernel.ports.partition_progress import PartitionProgress, Progres
 from turn_runner.consumer import KeyOrderedConsumer
 from turn_runner.outcomes import Done, Outcome
 
-from tests.support.consuming import PARTITIONS, TEST_LIMITS, Bench, bench
+from tests.support.consuming import PARTITIONS, TEST_LIMITS, Bench, KnowsAll, bench
 from tests.support.eventually import eventually
 from tests.support.servers import SharedServers
 
@@ -37,6 +39,44 @@ class Older:
 
     async def store_progress(self, topic: str, done_offsets: Mapping[int, int]) -> None:
         pass
+
+
+class Slow(KnowsAll):
+    """A database that answers for an assignment only once the test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = asyncio.Event()
+
+    async def progress(self, topic: str, partitions: Collection[int]) -> Progress:
+        await self.answers.wait()
+        return await super().progress(topic, partitions)
+
+
+async def test_a_record_that_comes_before_the_databases_word_is_not_passed_over(kafka: Bench) -> None:
+    """R4, R39: a poll that a rebalance overtakes may not take what nobody may start yet."""
+    done: set[tuple[int, int]] = set()
+    kafka.progress = slow = Slow()
+    slow.answers.set()
+
+    async def handler(record: Record) -> Outcome:
+        done.add((record.partition, record.offset))
+        return Done()
+
+    async with kafka.consuming(handler, replace(TEST_LIMITS, poll_seconds=10.0)) as consumer:
+        await eventually(lambda: len(consumer.state.partitions) == PARTITIONS and not consumer.state.undecided)
+        await kafka.send(KEYS[:1])
+        await kafka.until_all_is_committed()
+        slow.answers.clear()
+        async with kafka.consuming(handler):
+            await eventually(lambda: consumer.state.undecided)
+            polls = consumer.counters.polls
+            await kafka.send(KEYS)
+            await eventually(lambda: consumer.counters.polls > polls)
+            slow.answers.set()
+            await kafka.until_all_is_committed()
+    missing = {(one, offset) for one, end in kafka.ends.items() for offset in range(end)} - done
+    assert not missing
 
 
 async def test_a_commit_of_offsets_costs_one_statement_however_many_turns_it_covers(kafka: Bench) -> None:

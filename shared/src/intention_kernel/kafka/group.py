@@ -51,6 +51,7 @@ class GroupMember:
         self._settings = settings
         self._listener = _Listener(revoked, assigned)
         self._consumer: Any = None
+        self._revocations_at_poll = 0
         # Partitions with a record among the next so many that the driver cannot read.
         self._suspects: dict[TopicPartition, int] = {}
 
@@ -73,33 +74,55 @@ class GroupMember:
     async def poll(self, partitions: Collection[int], max_records: int, seconds: float) -> dict[int, list[Record]]:
         """Records of these partitions in log order; empty after `seconds` without one.
 
-        Blocks without limit while the group rebalances. Must not be cancelled before `leave`: the driver would never
+        Blocks without limit while the group rebalances, and then returns nothing: what the next assignment reads first was not
+        asked for, and comes with the next poll. Must not be cancelled before `leave`: the driver would never
         again notice that polling stopped. Raises InfrastructureError, and then has returned nothing and lost nothing.
         """
         wanted = [TopicPartition(self._settings.topic, partition) for partition in partitions]
+        self._revocations_at_poll = self._listener.revocations
         with broker_errors(f"polling {self._settings.topic}"):
             try:
-                suspect = next((one for one in self._suspects if one in wanted), None)
-                if suspect is not None:
-                    return await self._poll_suspect(suspect, seconds)
-                polled = await self._drain(wanted, max_records)
-                if polled or not seconds or self._suspects:
-                    return polled
-                return await self._wait(wanted, max_records, seconds)
+                polled = await self._poll(wanted, max_records, seconds)
             except ConsumerStoppedError:
                 return {}
+        return {} if self._is_overtaken else polled
+
+    @property
+    def _is_overtaken(self) -> bool:
+        """Partitions were given back since the poll began: what it asked for is over, what it took before is read again."""
+        return self._listener.revocations != self._revocations_at_poll
+
+    async def _poll(self, wanted: list[TopicPartition], max_records: int, seconds: float) -> dict[int, list[Record]]:
+        suspect = next((one for one in self._suspects if one in wanted), None)
+        if suspect is not None:
+            return await self._poll_suspect(suspect, seconds)
+        polled = await self._drain(wanted, max_records)
+        if polled or not seconds or self._suspects or self._is_overtaken:
+            return polled
+        return await self._wait(wanted, max_records, seconds)
+
+    async def _take(self, wanted: list[TopicPartition], most: int, seconds: float) -> dict[TopicPartition, list[Any]]:
+        """What the driver has. It goes on across a rebalance and then takes of the next assignment, whose consumer may not
+        start anything yet: that is put back, or the offset would pass records that nobody handled."""
+        raws: dict[TopicPartition, list[Any]] = await self._consumer.getmany(
+            *(wanted or [_NOTHING]), timeout_ms=int(seconds * 1000), max_records=most
+        )
+        if not self._is_overtaken:
+            return raws
+        for assigned, records in raws.items():
+            self._consumer.seek(assigned, records[0].offset)
+        return {}
 
     async def _drain(self, wanted: list[TopicPartition], max_records: int) -> dict[int, list[Record]]:
         # One partition a call: the driver loses what it took from the others of a call when it cannot read a record.
         polled: dict[int, list[Record]] = {}
-        revocations = self._listener.revocations
         for assigned in wanted or [_NOTHING]:
             try:
-                raws = await self._consumer.getmany(assigned, timeout_ms=0, max_records=max_records)
+                raws = await self._take([assigned], max_records, 0.0)
             except UNREADABLE:
                 self._suspects[assigned] = max_records
                 continue
-            if revocations != self._listener.revocations:
+            if self._is_overtaken:
                 return {}
             polled |= _by_partition(raws)
             max_records -= sum(map(len, raws.values()))
@@ -109,7 +132,7 @@ class GroupMember:
 
     async def _wait(self, wanted: list[TopicPartition], max_records: int, seconds: float) -> dict[int, list[Record]]:
         try:
-            first = await self._consumer.getmany(*(wanted or [_NOTHING]), timeout_ms=int(seconds * 1000), max_records=1)
+            first = await self._take(wanted, 1, seconds)
         except UNREADABLE:
             self._suspects.update(dict.fromkeys(wanted, max_records))
             return {}
@@ -123,7 +146,7 @@ class GroupMember:
         """One record at a time, until the one that cannot be read comes first or is not among those suspected."""
         left = self._suspects.pop(suspect)
         try:
-            raws = await self._consumer.getmany(suspect, timeout_ms=int(seconds * 1000), max_records=1)
+            raws = await self._take([suspect], 1, seconds)
         except UNREADABLE as error:
             return await self._read_around(suspect, error)
         if raws and left > 1:
@@ -131,10 +154,9 @@ class GroupMember:
         return _by_partition(raws)
 
     async def _read_around(self, suspect: TopicPartition, error: Exception) -> dict[int, list[Record]]:
-        revocations = self._listener.revocations
         position = await self._consumer.position(suspect)
         raws, end = await fetch_unreadable(self._consumer._client, suspect, position)
-        if revocations != self._listener.revocations:
+        if self._is_overtaken:
             return {}
         _logger.warning("%s offsets %s to %s were read without the driver: %s", suspect, position, end - 1, error)
         self._consumer.seek(suspect, end)
