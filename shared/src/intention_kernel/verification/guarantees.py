@@ -145,6 +145,12 @@ GUARANTEES: tuple[Guarantee, ...] = (
         named=("crash.kill.reconciler.*", "crash.lost_record"),
     ),
     Guarantee(
+        "4.5",
+        "What a lost database may have called already is uncertain after a restore, and not called again",
+        ("I-160", "I-162", "I-164"),
+        _rules("R39"),
+    ),
+    Guarantee(
         "5.1",
         "Every committed event reaches the topic, in thread order and without a gap",
         ("I-53", "I-54", "I-55", "I-56", "I-205"),

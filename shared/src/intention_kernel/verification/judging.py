@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from types import TracebackType
 
 from intention_kernel.clock import SystemClock
-from intention_kernel.errors import ConfigurationError, words_of
+from intention_kernel.errors import ConfigurationError, InfrastructureError, words_of
 from intention_kernel.verification.checks import Check, Outcome
 
 _SHOWN_VALUE = 160
@@ -38,10 +38,14 @@ async def judge(check: Check, trying: Awaitable[None], seconds: float) -> Outcom
 
 
 def what_failed(error: BaseException) -> str:
-    """The error in one line; an assertion without words is told by its source and the values in it."""
+    """The error in one line; an assertion without words is told by its source and the values in it.
+
+    What did not end in time, or could not be reached, shows no broken guarantee, and none that holds either.
+    """
     if isinstance(error, AssertionError):
         return _one_line(str(error)) if error.args else _assertion(error.__traceback__)
-    return _one_line(words_of(error))
+    undecided = "no answer in time: " if isinstance(error, InfrastructureError | TimeoutError) else ""
+    return undecided + _one_line(words_of(error))
 
 
 def _assertion(trace: TracebackType | None) -> str:
