@@ -42,6 +42,9 @@ class RunnerMetrics(Collector):
         )
         yield CounterMetricFamily("turn_runner_records", "Records polled", counters.polled)
         yield CounterMetricFamily(
+            "turn_runner_rebalances", "Rebalances that took partitions from this process", counters.rebalances
+        )
+        yield CounterMetricFamily(
             "turn_runner_misplaced_records", "Records on another partition than murmur2's", counters.misplaced
         )
         yield CounterMetricFamily(
