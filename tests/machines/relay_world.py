@@ -34,7 +34,7 @@ class Lease:
 
 @dataclass(slots=True, eq=False)
 class Sent:
-    """A publish call that is under way: the row that goes next, and what became of those before it."""
+    """A publish call that is under way: what became of its rows so far, and the epochs in which they were fetched."""
 
     relay: RelayProcess
     rows: Sequence[OutboxRow]
@@ -99,41 +99,41 @@ class World:
         first = made[: len(set(log))]
         self.expect(set(log) == set(first), f"{row.stream}: {row.id} before one of {first}")
 
-    def deliver(self, call: Sent) -> None:
-        """The broker takes the next row of the call; nothing is handed over any more once the relay may not."""
+    def deliver(self, call: Sent, under_way_seconds: float = 0.0) -> None:
+        """The next row of the call goes to the broker and arrives a little later, whatever became of the relay meanwhile."""
         row = call.rows[len(call.outcomes)]
         if not call.may_send():
-            call.outcomes.append(Unsent("the lease is over"))
-        elif any(not isinstance(one, Published) and other.stream == row.stream for other, one in self._before(call)):
-            call.outcomes.append(Unsent("one before it was not published"))
+            outcome: PublishOutcome = Unsent("the lease is over")
+        elif self._is_stopped(call, row):
+            outcome = Unsent("one before it was not published")
         elif row.id in self.will_refuse:
-            call.outcomes.append(Refused("too large"))
+            outcome = Refused("too large")
         else:
-            epoch = call.epochs[row.shard]
-            self.expect(
-                self.live_lease(row.shard, epoch, call.relay.owner),
-                f"{call.relay.owner} sends {row.id} without a lease",
-            )
-            self.append(row)
-            call.outcomes.append(Published())
-        self._end(call)
+            self.time.advance(under_way_seconds)
+            self._arrive(call, row)
+            outcome = Published()
+        self._end(call, outcome)
+
+    def _arrive(self, call: Sent, row: OutboxRow) -> None:
+        """R37: of a lease that has lasted since the row was fetched."""
+        epoch, owner = call.epochs[row.id], call.relay.owner
+        self.expect(self.live_lease(row.shard, epoch, owner), f"{owner} sends {row.id} without the lease of its fetch")
+        self.append(row)
 
     def lose_reply(self, call: Sent, *, taken: bool) -> None:
         """The broker took the next row, or not, and says nothing."""
         row = call.rows[len(call.outcomes)]
-        stopped = any(
-            not isinstance(one, Published) and other.stream == row.stream for other, one in self._before(call)
-        )
-        if taken and not stopped and call.may_send() and row.id not in self.will_refuse:
-            self.append(row)
-        call.outcomes.append(Unsent("no answer"))
-        self._end(call)
+        if taken and call.may_send() and not self._is_stopped(call, row) and row.id not in self.will_refuse:
+            self._arrive(call, row)
+        self._end(call, Unsent("no answer"))
 
-    def _before(self, call: Sent) -> list[tuple[OutboxRow, PublishOutcome]]:
-        return list(zip(call.rows, call.outcomes, strict=False))
+    def _is_stopped(self, call: Sent, row: OutboxRow) -> bool:
+        before = zip(call.rows, call.outcomes, strict=False)
+        return any(not isinstance(one, Published) and other.stream == row.stream for other, one in before)
 
-    def _end(self, call: Sent) -> None:
-        if len(call.outcomes) == len(call.rows):
+    def _end(self, call: Sent, outcome: PublishOutcome) -> None:
+        call.outcomes.append(outcome)
+        if len(call.outcomes) == len(call.rows) and call in self.sent:
             self.sent.remove(call)
             call.answer.set_result(call.outcomes)
 
@@ -148,6 +148,9 @@ class RelayProcess:
         self.owner = f"relay-{world.count}"
         self.is_gone = False
         self.faults = 0
+        self.is_slow = False
+        self.slow_answer: asyncio.Future[None] | None = None
+        self.fetched_in: dict[int, int] = {}
         self.shards = Shards(self, self.owner, LEASE_SECONDS, world.time.clock, self._abort)
         self.relay = Relay(self, self, self.shards, world.time.clock)
         self.heart = Heart(self.shards, LEASE_SECONDS, self.relay.wake)
@@ -204,7 +207,11 @@ class RelayProcess:
         for shard, epoch in epochs.items():
             lease = self.world.leases[shard]
             if (lease.owner, lease.epoch) == (owner, epoch):
-                under_way = [call for call in self.world.sent if call.relay is self and shard in call.epochs]
+                under_way = [
+                    call
+                    for call in self.world.sent
+                    if call.relay is self and any(row.shard == shard for row in call.rows)
+                ]
                 self.world.expect(not under_way, f"{owner} gives {shard} back with records under way")
                 lease.owner, lease.until_seconds = None, 0.0
 
@@ -223,7 +230,18 @@ class RelayProcess:
         for shard in sorted(shards):
             of_shard = [row for row in self.world.rows.values() if row.shard == shard and row.stream not in stopped]
             rows += of_shard[:rows_per_shard]
+        epochs = {shard: lease.epoch for shard, lease in self.world.leases.items() if lease.owner == self.owner}
+        self.fetched_in.update((row.id, epochs.get(row.shard, 0)) for row in rows)
+        if self.is_slow:
+            self.is_slow, self.slow_answer = False, self.loop.create_future()
+            await self.slow_answer
         return rows
+
+    def answer(self) -> None:
+        """A fetch that took long has its answer."""
+        if self.slow_answer is not None and not self.slow_answer.done():
+            self.slow_answer.set_result(None)
+        self.slow_answer = None
 
     async def delete(self, rows: Sequence[OutboxRow]) -> None:
         """See Outbox. Only what is on its topic, and of a stream nothing before what is not (R35)."""
@@ -242,7 +260,7 @@ class RelayProcess:
 
     async def publish(self, rows: Sequence[OutboxRow], may_send: Callable[[], bool]) -> Sequence[PublishOutcome]:
         """See Publisher: as slow as the machine wants it, row by row."""
-        epochs = {row.shard: self.world.leases[row.shard].epoch for row in rows}
+        epochs = {row.id: self.fetched_in[row.id] for row in rows}
         call = Sent(self, rows, may_send, self.loop.create_future(), [], epochs)
         self.world.sent.append(call)
         return await call.answer

@@ -14,6 +14,7 @@ from tests.machines.relay_world import EVENTS, LEASE_SECONDS, REQUESTS, RelayPro
 PICK = st.integers(min_value=0, max_value=1_000)
 MOMENT_SECONDS = 0.05
 REST_SECONDS = 60.0
+UNDER_WAY_SECONDS = LEASE_SECONDS / 4 - MOMENT_SECONDS
 
 
 class RelayMachine(RuleBasedStateMachine):
@@ -49,14 +50,14 @@ class RelayMachine(RuleBasedStateMachine):
         self.pass_by(MOMENT_SECONDS)
 
     @precondition(lambda self: self.calls())
-    @rule(rows=st.lists(st.tuples(PICK, st.sampled_from(("taken", "taken", "taken", "lost", "taken and lost")))))
+    @rule(rows=st.lists(st.tuples(PICK, st.sampled_from(("taken", "taken", "late", "lost", "taken and lost")))))
     def the_broker_answers(self, rows: list[tuple[int, str]]) -> None:
-        """Row by row, in any order of calls; a reply may be lost, with the row on the topic or not."""
+        """Row by row, in any order of calls; a row may be long under way, and a reply lost with the row on the topic or not."""
         for pick, how in rows:
             if calls := self.calls():
                 call = calls[pick % len(calls)]
-                if how == "taken":
-                    self.world.deliver(call)
+                if how in ("taken", "late"):
+                    self.world.deliver(call, UNDER_WAY_SECONDS if how == "late" else 0.0)
                 else:
                     self.world.lose_reply(call, taken=how != "lost")
                 self.pass_by(0.0)
@@ -67,16 +68,21 @@ class RelayMachine(RuleBasedStateMachine):
         """Beats, deadlines, leases that are over."""
         self.pass_by(seconds)
 
-    @rule(pick=PICK, what=st.sampled_from(("pause", "pause", "kill", "start", "start", "fault", "refuse")))
+    @rule(
+        pick=PICK, what=st.sampled_from(("pause", "pause", "kill", "start", "start", "fault", "slow", "slow", "refuse"))
+    )
     def trouble_comes(self, *, pick: int, what: str) -> None:
         """One rule for all of it, so that work and trouble come about as often."""
         getattr(self, what if self.world.relays else "start")(pick)
         self.pass_by(MOMENT_SECONDS)
 
     def pause(self, pick: int) -> None:
-        """SIGSTOP, or SIGCONT."""
-        loop = self.pick(pick).loop
-        loop.paused = not loop.paused
+        """SIGSTOP; or SIGCONT, where what was about to be handed over may be the first thing that happens."""
+        relay = self.pick(pick)
+        relay.loop.paused = not relay.loop.paused
+        calls = [call for call in self.calls() if call.relay is relay]
+        if calls and pick % 2:
+            self.world.deliver(calls[0])
 
     def kill(self, pick: int) -> None:
         """SIGKILL."""
@@ -86,6 +92,12 @@ class RelayMachine(RuleBasedStateMachine):
         """Another relay, where there are few."""
         if len(self.world.relays) < 3:
             RelayProcess(self.world)
+
+    def slow(self, pick: int) -> None:
+        """A fetch takes long, or has its answer at last."""
+        relay = self.pick(pick)
+        relay.is_slow = relay.slow_answer is None
+        relay.answer()
 
     def fault(self, pick: int) -> None:
         """The database answers this one nothing for a while."""
@@ -118,7 +130,8 @@ class RelayMachine(RuleBasedStateMachine):
 
     def _come_to_rest(self) -> None:
         for relay in self.world.relays:
-            relay.loop.paused, relay.faults = False, 0
+            relay.loop.paused, relay.is_slow, relay.faults = False, False, 0
+            relay.answer()
         self.pass_by(MOMENT_SECONDS)
         for _ in range(int(REST_SECONDS / 0.5)):
             self.start(0) if not self.world.relays else None

@@ -1,5 +1,5 @@
 """A Hypothesis state machine of the durable boundary: several attempts of several turns of one thread, with crashes,
-leases that end, calls that are sent late, late answers, repeated statements and settlements on true evidence."""
+leases that end, calls that are sent late, late answers, repeated statements, redrives and settlements on true evidence."""
 
 from __future__ import annotations
 
@@ -16,27 +16,36 @@ from intention_kernel.ports.effect_store import Completed, EndAnswer, Prepared, 
 from intention_kernel.ports.turn_store import Fenced
 from intention_kernel.testing.boundary_calls import end_of, prepare_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, snapshot
-from intention_kernel.testing.boundary_machine_turns import LEASE_SECONDS, PICK, TurnRules
+from intention_kernel.testing.boundary_machine_redrives import RedriveRules
+from intention_kernel.testing.boundary_machine_turns import LEASE_SECONDS, PICK
 from intention_kernel.testing.boundary_world import Call, check_invariants
 
 ORDERS = st.sampled_from(("1", "2"))
+RESTORED = st.sampled_from((False, False, False, True))
 
 
-class BoundaryMachine(TurnRules):
+class BoundaryMachine(RedriveRules):
     """The rules about effects, and what must hold after every step."""
 
     @precondition(lambda self: self.living())
-    @rule(pick=PICK, order=ORDERS)
-    def prepares(self, *, pick: int, order: str) -> None:
-        """R3, R14: permission to call once, or a reason not to; the provider's ledger tells whether that was right."""
+    @rule(pick=PICK, order=ORDERS, restored=RESTORED)
+    def prepares(self, *, pick: int, order: str, restored: bool) -> None:
+        """R3, R14: permission to call once, or a reason not to; the provider's ledger tells whether that was right.
+
+        R39: what a lost database may have had and this one does not know is uncertain, and nobody is called.
+        """
         attempt = self.living()[pick % len(self.living())]
         ask = replace(prepare_of(self.thread, attempt.turn_id, attempt.begun.fence, order), lease_seconds=LEASE_SECONDS)
+        ask = replace(ask, restored=restored)
+        known = {receipt.effect_key for receipt in self.run(self.boundary.receipts(self.thread))}
         answer = self.run(self.store.prepare(ask))
         if not (self.world.has_thread(attempt) and self.world.lease_is_live):
             assert isinstance(answer, Fenced)
             return
         attempt.met.add(ask.effect_key)
         attempt.uncertain.discard(ask.effect_key)
+        if restored and ask.effect_key not in known:
+            assert isinstance(answer, Uncertain)
         if isinstance(answer, Prepared):
             assert all(
                 (call.ask.effect_key, call.number) != (ask.effect_key, answer.attempt) for call in self.world.calls

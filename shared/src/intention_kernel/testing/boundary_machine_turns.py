@@ -28,7 +28,7 @@ from intention_kernel.ports.turn_store import (
 )
 from intention_kernel.testing.boundary_calls import begin_of, commit_of, new_thread, set_aside_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, snapshot
-from intention_kernel.testing.boundary_world import Attempt, Call, World
+from intention_kernel.testing.boundary_world import Aside, Attempt, Call, World
 
 Result = TypeVar("Result")
 Ask = TypeVar("Ask")
@@ -71,11 +71,13 @@ class TurnRules(RuleBasedStateMachine):
         assert self.run(snapshot(self.boundary, self.thread)) == before
 
     def next_records(self) -> list[str]:
-        """What the lane may begin: the oldest turn without an outcome, and continuations that were asked for."""
+        """What the lane may begin: the oldest turn that never ended, what was redriven, and continuations asked for."""
         over = self.world.done.keys() | self.world.set_aside
-        users = [turn_id for turn_id in TURNS if turn_id not in over][:1]
+        again = self.world.redriven
+        users = [turn_id for turn_id in TURNS if turn_id not in over | again][:1] + sorted(again)
         outbox = self.run(self.boundary.outbox(self.thread))
-        return users + [row.dedupe for row in outbox if row.topic == "turns.requests" and row.dedupe not in over]
+        asked = [row.dedupe for row in outbox if row.dedupe.startswith(RESERVED_TURN_PREFIX)]
+        return users + [turn_id for turn_id in asked if turn_id not in over]
 
     @rule(pick=PICK)
     def begins(self, pick: int) -> None:
@@ -218,10 +220,10 @@ class TurnRules(RuleBasedStateMachine):
         answer = self.run(self.store.set_aside(ask))
         if self.world.has_thread(attempt):
             assert answer == Committed(self.world.revision + 1)
-            self.world.set_aside.add(attempt.turn_id)
+            self.world.asides.append(Aside(attempt.turn_id, answer.revision))
             self.world.advance(ask.event_count)
             self.assert_repeat_changes_nothing(self.store.set_aside, ask, answer)
         elif attempt.turn_id in self.world.done:
             assert isinstance(answer, Replayed | Committed)
-        elif attempt.turn_id not in self.world.set_aside:
+        elif all(aside.turn_id != attempt.turn_id for aside in self.world.asides):
             assert isinstance(answer, Fenced)

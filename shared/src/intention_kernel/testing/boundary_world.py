@@ -8,6 +8,7 @@ from typing import Literal
 
 from intention_kernel.contracts.receipt import LEGAL_TRANSITIONS
 from intention_kernel.ports.effect_store import Prepare
+from intention_kernel.ports.redrives import RejectionState
 from intention_kernel.ports.turn_store import Begin, Begun, ContinuationOf
 from intention_kernel.testing.boundary_harness import BoundaryHarness, StoredReceipt
 
@@ -47,6 +48,15 @@ class Attempt:
 
 
 @dataclass(slots=True)
+class Aside:
+    """One time that a turn was set aside; `revision` is that of it."""
+
+    turn_id: str
+    revision: int
+    state: RejectionState = "open"
+
+
+@dataclass(slots=True)
 class World:
     """What is true, whatever the store thinks. `ledger` counts how often the provider applied each effect key."""
 
@@ -54,12 +64,23 @@ class World:
     calls: list[Call] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     done: dict[str, bytes] = field(default_factory=dict)
-    set_aside: set[str] = field(default_factory=set)
+    asides: list[Aside] = field(default_factory=list)
     begun: set[str] = field(default_factory=set)
     holder: Attempt | None = None
     lease_is_live: bool = False
     revision: int = 0
     next_sequence: int = 1
+
+    @property
+    def set_aside(self) -> set[str]:
+        """Turns that do not run any more, unless a person redrives them."""
+        last = {aside.turn_id: aside.state for aside in self.asides}
+        return {turn_id for turn_id, state in last.items() if state != "redriven"}
+
+    @property
+    def redriven(self) -> set[str]:
+        """Turns that were set aside and are to run again."""
+        return {aside.turn_id for aside in self.asides} - self.set_aside - self.done.keys()
 
     def has_thread(self, attempt: Attempt) -> bool:
         """It was not overtaken and has not let go; its lease may be over."""
@@ -90,11 +111,11 @@ async def _check_turns(boundary: BoundaryHarness, world: World, thread_id: str) 
     head = await boundary.head(thread_id)
     turns = await boundary.turns(thread_id)
     assert {turn.turn_id: turn.result for turn in turns} == world.done
-    assert {turn_id for turn_id, _ in await boundary.set_aside(thread_id)} == world.set_aside
+    assert [turn_id for turn_id, _ in await boundary.set_aside(thread_id)] == [aside.turn_id for aside in world.asides]
     assert not world.set_aside.intersection(world.done)
     if head is not None:
         assert (head.revision, head.next_sequence) == (world.revision, world.next_sequence)
-        assert head.revision == len(world.done) + len(world.set_aside)
+        assert head.revision == len(world.done) + len(world.asides)
     rows = [row for row in await boundary.outbox(thread_id) if row.topic == "turns.events"]
     numbers = [int(dict(record.headers)["ce_sequence"]) for row in rows for record in row.records]
     assert numbers == list(range(1, world.next_sequence))
