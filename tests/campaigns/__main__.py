@@ -13,6 +13,7 @@ line is one JSON object of counts.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import logging
 import os
 import sys
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = options.seed if options.seed is not None else random_id().int % 1_000_000
     counts = {one.name: options.count or (one.short if options.short else one.count) for one in chosen}
     results: dict[str, Result] = {}
-    with _scratch() as scratch:
+    with _alone(), _scratch() as scratch:
         code = run_async(lambda: _run(chosen, seed, counts, scratch, results))
     if code or len(results) < len(chosen):
         return code or EXIT_FAILED
@@ -97,6 +98,19 @@ def _keeper(name: str, seed: int, say: Say) -> Callable[[History], None]:
         say(f"the history is kept in {path}")
 
     return keep
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One run at a time in one checkout: two would take each other's time, and patience ends by the clock."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("waiting for another run of campaigns in this checkout", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
