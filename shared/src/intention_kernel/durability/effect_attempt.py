@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -143,20 +144,25 @@ class EffectAttempts:
         seconds = min(wanted.effect.call_timeout_seconds, self._attempt.end_seconds - self._clock.monotonic_seconds())
         not_after = self._clock.now() + timedelta(seconds=seconds)
         called_by = self._clock.monotonic_seconds() + seconds
-        answer = await self._prepare(wanted, attempt_id, seconds)
+        try:
+            answer = await self._prepare(wanted, attempt_id, seconds)
+        except InfrastructureError:
+            # It may be prepared all the same, and nobody else can ever say that no call was made.
+            self._abandoned.keep(lambda: self._record_never_called(wanted, attempt_id))
+            raise
         if not isinstance(answer, Prepared):
             return _refusal(answer, wanted, receipt_id(self._attempt.thread_id, wanted.effect_key))
         await failpoint("runner.after_prepare")
         if started.cancelled():
             # Not in the journal: no program has seen it, and the next attempt may call.
-            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+            await self._never_called(wanted, attempt_id)
             return NotApplied(_NEVER_CALLED.detail)
         # A check cannot close the gap before the send (R22), but it makes it small where the process slept.
         if not self._lease.allows(0.0):
-            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+            await self._never_called(wanted, attempt_id)
             raise LeaseLostError(f"{wanted.effect_key}: the lease ran out before the call")
         if self._clock.monotonic_seconds() >= called_by:
-            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+            await self._never_called(wanted, attempt_id)
             raise self._too_late(wanted, seconds, called_by - seconds)
         authority = EffectAuthority(
             idempotency_key=wanted.effect_key,
@@ -172,7 +178,7 @@ class EffectAttempts:
         if said.outcome == "completed":
             await failpoint("runner.after_reply")
         if not task.done():
-            self._abandoned.watch(task, lambda: self._record_late(wanted, attempt_id, task))
+            self._abandoned.watch(task, lambda: self._record_late(wanted, attempt_id, _said(task)))
         return await self._end(wanted, attempt_id, answer.attempt, said)
 
     def _too_late(
@@ -239,7 +245,11 @@ class EffectAttempts:
     async def _end(self, wanted: WantedEffect, attempt_id: UUID, number: int, said: _Answer) -> Seen:
         riders = self._journal.take()
         entry = _outcome_entry(wanted, number, said, receipt_id(self._attempt.thread_id, wanted.effect_key))
-        answer = await self._record(wanted, attempt_id, said, (*riders, entry))
+        try:
+            answer = await self._record(wanted, attempt_id, said, (*riders, entry))
+        except InfrastructureError:
+            self._abandoned.keep(lambda: self._record_late(wanted, attempt_id, said))
+            raise
         if said.outcome == "completed":
             await failpoint("runner.after_completed")
         if not answer.stands:
@@ -276,8 +286,19 @@ class EffectAttempts:
             answer = await self._store.end(end)
         return answer
 
-    async def _record_late(self, wanted: WantedEffect, attempt_id: UUID, task: asyncio.Task[JsonValue]) -> None:
-        await self._record(wanted, attempt_id, _said(task), ())
+    async def _record_late(self, wanted: WantedEffect, attempt_id: UUID, said: _Answer) -> None:
+        await self._record(wanted, attempt_id, said, ())
+
+    async def _never_called(self, wanted: WantedEffect, attempt_id: UUID) -> None:
+        try:
+            await self._record_never_called(wanted, attempt_id)
+        except InfrastructureError:
+            self._abandoned.keep(lambda: self._record_never_called(wanted, attempt_id))
+            raise
+
+    async def _record_never_called(self, wanted: WantedEffect, attempt_id: UUID) -> None:
+        with suppress(KeyError):  # it never arrived
+            await self._record(wanted, attempt_id, _NEVER_CALLED, ())
 
     def _unknown(self, wanted: WantedEffect, detail: str) -> Unknown:
         return Unknown(receipt_id(self._attempt.thread_id, wanted.effect_key), wanted.effect_key, detail)

@@ -31,8 +31,8 @@ from intention_kernel.errors import (
     LeaseLostError,
     TurnHeldError,
 )
-from intention_kernel.ports.effect_store import Prepare, PrepareAnswer
-from intention_kernel.ports.turn_store import Begun
+from intention_kernel.ports.effect_store import EndAnswer, EndAttempt, Prepare, PrepareAnswer
+from intention_kernel.ports.turn_store import Begun, Contended
 from intention_kernel.testing.boundary_calls import begin_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
 from intention_kernel.testing.conversation import Conversation
@@ -213,6 +213,24 @@ class MisbehaviourContract:
         assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
         assert provider.calls == ["charge:order-1"]
 
+    @pytest.mark.parametrize("call", ["prepare", "end"])
+    async def test_what_a_process_alone_knows_of_an_effect_is_recorded_once_the_store_is_back(
+        self, boundary: BoundaryHarness, call: str
+    ) -> None:
+        """R22 c: else an attempt that is over was never seen to end, and a person has to settle it."""
+        provider = Provider()
+        conversation = Conversation(boundary, charging(provider))
+        conversation.store = _LostReplies(boundary.store, call, 2)  # type: ignore[assignment]  # delegates the rest
+        durability = conversation.durability()
+        with pytest.raises(InfrastructureError):
+            await durability.with_turn(conversation.delivery_of("charge", "t1"), conversation.body())
+        await durability.abandoned.drain(10.0)
+        receipt = await receipt_of(boundary, conversation.thread_id, "charge:order-1")
+        assert receipt.state == ("failed" if call == "prepare" else "completed")
+        assert receipt.returned
+        assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
+        assert provider.calls == ["charge:order-1"]
+
     async def test_a_task_that_outlives_its_program_tells_nothing_behind_the_end(
         self, boundary: BoundaryHarness
     ) -> None:
@@ -295,3 +313,28 @@ class _SlowPrepare:
         self.asked.set()
         await self.go_on.wait()
         return await self._store.prepare(prepare)
+
+
+class _LostReplies:
+    """A store that does not take `times` ends, and before them does one prepare whose reply is lost, where that is the call."""
+
+    def __init__(self, store: BoundaryStore, call: str, times: int) -> None:
+        self._store = store
+        self._left = {"prepare": int(call == "prepare"), "end": times}
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def prepare(self, prepare: Prepare) -> PrepareAnswer:
+        answer = await self._store.prepare(prepare)
+        self._lose("prepare")
+        return answer
+
+    async def end(self, end: EndAttempt) -> EndAnswer | Contended:
+        self._lose("end")
+        return await self._store.end(end)
+
+    def _lose(self, call: str) -> None:
+        if self._left[call]:
+            self._left[call] -= 1
+            raise InfrastructureError("away")
