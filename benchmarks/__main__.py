@@ -18,9 +18,11 @@ from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.lifecycle import EXIT_OK, EXIT_USAGE, run_async
 
 from benchmarks.boundary import boundary
+from benchmarks.crashes import crashes
 from benchmarks.machine import describe_machine
 from benchmarks.page import PAGE, page
 from benchmarks.plan import FULL, QUICK, Plan, progress
+from benchmarks.receipts import durable_receipt
 from benchmarks.result import Result, read_results
 from benchmarks.system import one_at_a_time, whole_turn
 
@@ -32,6 +34,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     **{f"boundary_{threads}": partial(boundary, threads) for threads in (1, 16, 64)},
     "one_at_a_time": one_at_a_time,
     "whole_turn": whole_turn,
+    "crashes": crashes,
+    "durable_receipt": durable_receipt,
 }
 
 

@@ -7,6 +7,8 @@ from intention_kernel.application import Application
 from intention_kernel.contracts.json_codec import JsonValue
 
 AGENT = "benchmark"
+PLAIN = "benchmark-plain"
+"""The same turn without its effect."""
 EVENTS = 18
 """Of a turn: its start, its end, the effect's, and what the program emits."""
 EMITTED = EVENTS - 3
@@ -36,4 +38,11 @@ async def program(context: TurnContext) -> TurnResult:
     return TurnResult(Response(TEXT[:99]), facts={"reservation": reserved.value})
 
 
-application = Application(agents=(Agent(AGENT, program, effects=(RESERVE,)),))
+async def plain_program(context: TurnContext) -> TurnResult:
+    """As many events, no effect."""
+    for step in range(EMITTED + 1):
+        await context.events.emit("step.progressed", {"step": step, "text": TEXT})
+    return TurnResult(Response(TEXT[:99]), facts={"reservation": {"reservation": context.turn_id, "left": 2}})
+
+
+application = Application(agents=(Agent(AGENT, program, effects=(RESERVE,)), Agent(PLAIN, plain_program)))

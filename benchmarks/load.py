@@ -52,14 +52,20 @@ class Load:
     """Made by `open_load`. `thread_ids` are this load's alone."""
 
     def __init__(
-        self, producer: _Producer, consumer: _Consumer, topics: Topics, partitions: int, thread_ids: Sequence[str]
+        self,
+        producer: _Producer,
+        consumer: _Consumer,
+        topics: Topics,
+        partitions: int,
+        thread_ids: Sequence[str],
+        agent_id: str,
     ) -> None:
         self._producer = producer
         self._consumer = consumer
         self._topic = topics.requests
         self._partitioner = Partitioner(partitions)
         self._free = deque(thread_id.encode() for thread_id in thread_ids)
-        self._requests = {thread_id.encode(): _request(thread_id) for thread_id in thread_ids}
+        self._requests = {thread_id.encode(): _request(thread_id, agent_id) for thread_id in thread_ids}
         self._sent: dict[bytes, float] = {}
         self._last_sequence: dict[bytes, int] = {}
         self._turns = 0
@@ -96,7 +102,9 @@ class Load:
         """The threads whose turn's last event has come."""
         batches = await self._consumer.getmany(timeout_ms=200)
         records = (record for records in batches.values() for record in records)
-        return [record.key for record in records if record.key is not None and self._ends_a_turn(record, record.key)]
+        return [
+            record.key for record in records if record.key in self._requests and self._ends_a_turn(record, record.key)
+        ]
 
     def _ends_a_turn(self, record: _Record, key: bytes) -> bool:
         kind = next(value for name, value in record.headers if name == "ce_type")
@@ -113,7 +121,9 @@ class Load:
 
 
 @asynccontextmanager
-async def open_load(bootstrap: str, prefix: str, partitions: int, thread_ids: Sequence[str]) -> AsyncIterator[Load]:
+async def open_load(
+    bootstrap: str, prefix: str, partitions: int, thread_ids: Sequence[str], agent_id: str = AGENT
+) -> AsyncIterator[Load]:
     """Connected clients that stand at the end of the events topic; closed at the end."""
     topics = Topics(prefix)
     producer: _Producer = AIOKafkaProducer(bootstrap_servers=bootstrap)  # type: ignore[no-untyped-call]  # half typed
@@ -129,14 +139,14 @@ async def open_load(bootstrap: str, prefix: str, partitions: int, thread_ids: Se
         await consumer.seek_to_end()
         for partition in assigned:
             await consumer.position(partition)  # the seek is over once this answers
-        yield Load(producer, consumer, topics, partitions, thread_ids)
+        yield Load(producer, consumer, topics, partitions, thread_ids, agent_id)
 
 
-def _request(thread_id: str) -> tuple[bytes, bytes]:
+def _request(thread_id: str, agent_id: str) -> tuple[bytes, bytes]:
     """A request of the thread, before and after its turn id."""
     mark = "turn-id-of-the-benchmark"
     request = TurnRequest(
-        schema_version=1, thread_id=thread_id, turn_id=mark, agent_id=AGENT, input=TurnInput(text=_TEXT)
+        schema_version=1, thread_id=thread_id, turn_id=mark, agent_id=agent_id, input=TurnInput(text=_TEXT)
     )
     before, _, after = encode_turn_request(request).partition(mark.encode())
     return before, after

@@ -34,6 +34,8 @@ def page(measured: Sequence[tuple[Result, Mapping[str, JsonValue]]]) -> str:
         + figures
         + ("\n" + _BOUNDARY_HEAD + boundaries if boundaries else "")
         + whole
+        + "".join(_crash_section(result) for result in results if "beyond" in result.detail)
+        + "".join(_receipt_section(result) for result in results if result.name in ("durable_receipt", "turn_bytes"))
         + "\n"
         + _METHOD.read_text("utf-8")
     )
@@ -81,6 +83,24 @@ def _whole_section(result: Result) -> str:
     return (
         f"\n`whole_turn`: rounds {rates} turns/s; p50 {detail['p50_ms']} ms, p99 {detail['p99_ms']} ms. "
         f"CPU per turn in µs: {parts}.\n"
+    )
+
+
+def _crash_section(result: Result) -> str:
+    detail = result.detail
+    return f"\n`{result.name}`: {detail['beyond']} s beyond the timeout (median); best {detail['best']} s, worst {detail['worst']} s.\n"
+
+
+def _receipt_section(result: Result) -> str:
+    detail = cast("Mapping[str, float]", result.detail)
+    if result.name == "durable_receipt":
+        return (
+            f"\n`durable_receipt`: {detail['extra_ms']:.2f} ms, {detail['extra_cpu_us']:,.0f} µs of CPU (runner, relay, Postgres) "
+            f"and {detail['extra_wal_bytes']:,.0f} bytes of WAL more.\n"
+        )
+    return (
+        f"\n`turn_bytes`: {detail['stored']:,.0f} bytes stored a turn with an effect; without one {detail['plain_stored']:,.0f} "
+        f"stored and {detail['plain_wal']:,.0f} of WAL.\n"
     )
 
 

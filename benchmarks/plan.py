@@ -8,16 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Counts of one run. A round of the boundary lasts `round_seconds` on each side, one of the system `round_turns`."""
+    """Counts of one run. A round of the boundary lasts `round_seconds` on each side, one of the system `round_turns`;
+    so many `crashes` of each kind."""
 
     rounds: int
     round_seconds: float
     single_turns: int
     round_turns: int
+    crashes: int
 
 
-FULL = Plan(rounds=5, round_seconds=5.0, single_turns=200, round_turns=6000)
-QUICK = Plan(rounds=3, round_seconds=1.0, single_turns=40, round_turns=800)
+FULL = Plan(rounds=5, round_seconds=5.0, single_turns=200, round_turns=6000, crashes=11)
+QUICK = Plan(rounds=3, round_seconds=1.0, single_turns=40, round_turns=800, crashes=3)
 
 
 def progress(line: str) -> None:

@@ -15,6 +15,7 @@ from intention_kernel.errors import IntentionKernelError
 from intention_kernel.ids import random_id
 from intention_kernel.kafka.topics import create_missing_topics
 from intention_kernel.postgres.migrate import migrate
+from intention_kernel.servers.addresses import Servers
 from intention_kernel.servers.embedded import embedded_servers
 from intention_kernel.testing.system import QUICK_SETTINGS, Installation, System, open_system
 from turn_runner.settings import RunnerSettings
@@ -32,8 +33,17 @@ _WARM_TURNS = 5  # of each thread
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """A running system: runner and relay with default settings, and the processes whose CPU is counted."""
+
+    system: System
+    installation: Installation
+    processes: Mapping[str, psutil.Process]
+
+
+@dataclass(frozen=True, slots=True)
 class _Bench:
-    """A running system, what loads it, and the processes whose CPU is counted."""
+    """A running system, and what loads it."""
 
     system: System
     load: Load
@@ -90,25 +100,31 @@ async def whole_turn(plan: Plan, data_dir: Path) -> list[Result]:
 
 @asynccontextmanager
 async def _running(data_dir: Path, thread_ids: Sequence[str]) -> AsyncIterator[_Bench]:
-    """Runner and relay with their default settings; the servers with theirs."""
-    async with embedded_servers(data_dir, say=progress) as servers:
-        prefix = f"bench-{random_id().hex[:8]}."
-        await create_missing_topics(servers.kafka_bootstrap_servers, prefix, PARTITIONS)
-        await migrate(servers.database_url, partitions=PARTITIONS)
-        installation = Installation(
-            servers.database_url,
-            servers.kafka_bootstrap_servers,
-            prefix,
-            "benchmarks.application:application",
-            _default_settings(),
-        )
-        async with open_system(installation) as system:
-            runner, relay = await system.start_runner(), await system.start_relay()
-            await runner.await_ready()
-            await relay.await_ready()
-            processes = {"runner": psutil.Process(runner.pid), "relay": psutil.Process(relay.pid)}
-            async with open_load(servers.kafka_bootstrap_servers, prefix, PARTITIONS, thread_ids) as load:
-                yield _Bench(system, load, thread_ids, processes)
+    """The system under one load; the servers have their default settings, too."""
+    async with embedded_servers(data_dir, say=progress) as servers, running_processes(servers) as running:
+        prefix = running.installation.topic_prefix
+        async with open_load(servers.kafka_bootstrap_servers, prefix, PARTITIONS, thread_ids) as load:
+            yield _Bench(running.system, load, thread_ids, running.processes)
+
+
+@asynccontextmanager
+async def running_processes(servers: Servers) -> AsyncIterator[Running]:
+    """A migrated database and topics, a runner and a relay that are ready."""
+    installation = await migrated_installation(servers, _default_settings())
+    async with open_system(installation) as system:
+        runner, relay = await system.start_runner(), await system.start_relay()
+        await runner.await_ready()
+        await relay.await_ready()
+        yield Running(system, installation, {"runner": psutil.Process(runner.pid), "relay": psutil.Process(relay.pid)})
+
+
+async def migrated_installation(servers: Servers, settings: Mapping[str, str]) -> Installation:
+    """Tables and topics for the benchmarks' application; no process yet."""
+    prefix = f"bench-{random_id().hex[:8]}."
+    await create_missing_topics(servers.kafka_bootstrap_servers, prefix, PARTITIONS)
+    await migrate(servers.database_url, partitions=PARTITIONS)
+    application = "benchmarks.application:application"
+    return Installation(servers.database_url, servers.kafka_bootstrap_servers, prefix, application, settings)
 
 
 def _default_settings() -> dict[str, str]:

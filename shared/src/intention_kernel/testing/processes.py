@@ -111,7 +111,7 @@ class Process:
     async def await_stopped(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Returns once SIGSTOP has taken effect, whoever sent it."""
         deadline = asyncio.get_running_loop().time() + seconds
-        while not self._is_stopped():
+        while not self.is_stopped():
             if not self.running or asyncio.get_running_loop().time() > deadline:
                 raise self._failure(f"did not stop within {seconds:g} s")
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
@@ -137,7 +137,8 @@ class Process:
             with suppress(ProcessLookupError):  # it ended, and nobody has told us yet
                 self._process.send_signal(number)
 
-    def _is_stopped(self) -> bool:
+    def is_stopped(self) -> bool:
+        """Whether SIGSTOP has taken effect, and no SIGCONT since."""
         with suppress(ChildProcessError):  # ended, and reaped by the event loop
             found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
             return found is not None and found.si_code == os.CLD_STOPPED
