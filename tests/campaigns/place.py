@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +32,15 @@ class Place:
 
 @asynccontextmanager
 async def opened_place(
-    servers: Servers, scratch: Path, environment: Mapping[str, str] | None = None
+    servers: Servers,
+    scratch: Path,
+    environment: Mapping[str, str] | None = None,
+    through: Callable[[str], str] | None = None,
 ) -> AsyncIterator[Place]:
-    """Everything made, and removed again but for the topics; `environment` goes to every process of ours."""
+    """Everything made, and removed again but for the topics; `environment` goes to every process of ours.
+
+    `through` makes the database's URL that our processes are told of the one that we use.
+    """
     async with (
         scratch_database(servers.database_url, prefix="campaign", partitions=PARTITIONS) as database_url,
         running_bank(scratch / f"bank-{random_id().hex[:8]}.sqlite") as bank,
@@ -47,6 +53,11 @@ async def opened_place(
             kafka_bootstrap_servers=servers.kafka_bootstrap_servers,
             topic_prefix=prefix,
             application=APPLICATION,
-            environment={**bank.environment, "INTENTION_TURN_ATTEMPTS": str(ATTEMPTS), **(environment or {})},
+            environment={
+                **bank.environment,
+                "INTENTION_TURN_ATTEMPTS": str(ATTEMPTS),
+                **({"INTENTION_DATABASE_URL": through(database_url)} if through else {}),
+                **(environment or {}),
+            },
         )
         yield Place(installation, bank, client)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.history.check import check_history
@@ -37,7 +38,8 @@ class Setup:
     """How a campaign's system is set up and what its history may have.
 
     `environment` goes to every process; `quiet_seconds` is how long it may take to come to rest; where traffic is not
-    `steady`, the disturbance sends for itself.
+    `steady`, the disturbance sends for itself. `commands` run instead of a kind's console script, and `through` leads our
+    processes to the database another way.
     """
 
     shape: Shape = field(default_factory=Shape)
@@ -46,6 +48,8 @@ class Setup:
     bank_faults: Faults = BANK_FAULTS
     quiet_seconds: float = 90.0
     steady: bool = True
+    commands: Mapping[Kind, Sequence[str | Path]] = field(default_factory=dict)
+    through: Callable[[str], str] | None = None
 
 
 @dataclass(slots=True)
@@ -90,10 +94,11 @@ async def play(plan: Plan, disturb: Disturb, setup: Setup | None = None) -> Resu
 
 @asynccontextmanager
 async def _opened_arena(plan: Plan, setup: Setup) -> AsyncIterator[Arena]:
-    async with opened_place(plan.ground.servers, plan.ground.scratch, setup.environment) as place:
+    ground = plan.ground
+    async with opened_place(ground.servers, ground.scratch, setup.environment, setup.through) as place:
         await place.client.set_faults(replace(setup.bank_faults, seed=plan.seed))
         installation = place.installation
-        async with running_fleet(installation, setup.processes) as fleet:
+        async with running_fleet(installation, setup.processes, setup.commands) as fleet:
             plan.say(f"{sum(setup.processes.values())} processes are ready")
             async with open_broker(installation.kafka_bootstrap_servers) as broker:
                 traffic = Traffic(broker, Topics(installation.topic_prefix), plan.draws, setup.shape)
