@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 from tests.campaigns.campaign import Campaign
-from tests.campaigns.faults import kills
+from tests.campaigns.faults import (
+    clock,
+    disk,
+    failpoints,
+    kills,
+    network,
+    owners,
+    pauses,
+    pool,
+    postgres,
+    rebalances,
+    slow_thread,
+)
 
-CAMPAIGNS: dict[str, Campaign] = {campaign.name: campaign for campaign in (kills.CAMPAIGN,)}
+CAMPAIGNS: dict[str, Campaign] = {
+    campaign.name: campaign
+    for campaign in (
+        kills.CAMPAIGN,
+        postgres.CAMPAIGN,
+        network.CAMPAIGN,
+        pool.CAMPAIGN,
+        disk.CAMPAIGN,
+        clock.CAMPAIGN,
+        failpoints.CAMPAIGN,
+        pauses.CAMPAIGN,
+        owners.CAMPAIGN,
+        rebalances.CAMPAIGN,
+        slow_thread.CAMPAIGN,
+    )
+}
