@@ -123,6 +123,14 @@ async def test_a_refusal_is_certain(client: BankClient) -> None:
     assert await write(client) == Done("CHARGE-000001")
 
 
+async def test_a_notice_that_may_have_happened_is_not_refused_when_it_comes_again(client: BankClient) -> None:
+    await client.set_faults(Faults(drop_reply=1.0))
+    with pytest.raises(InfrastructureError):
+        await write(client, "notify")
+    await client.set_faults(Faults(refuse=1.0))
+    assert await write(client, "notify") == Done("NOTIFY-000001", repeated=True)
+
+
 async def test_a_delayed_charge_happens_after_its_caller_has_gone(bank: RunningBank, client: BankClient) -> None:
     await client.set_faults(Faults(delay=1.0, delay_seconds=0.5))
     async with BankClient(bank.address, answer_seconds=0.1) as hasty:

@@ -3,18 +3,19 @@
 Fault: the turns of one thread take 5 to 8 s, one after the other, while every other thread sends its turn, a share of them
 through the same partition and so behind a slow turn's record.
 
-What must hold: nobody waits for the slow thread. Every other turn is committed while it still works; and each turn of its
-partition that was sent while a slow one ran, and long enough before its end, is committed before it. Order holds, as the
+What must hold: nobody waits for the slow thread. What a turn takes on this machine now is what the slowest one on another
+partition took, and a moment more. Every turn of the slow thread's partition that was sent that long before the end of a slow
+turn, while it ran, is committed before it; and all others are done while the slow thread still works. Order holds, as the
 history shows.
 
-That it struck: the slow turns take what they should, and others went by each of them; both are counted from the database's
-own times.
+That it struck: the slow turns take what they should, and others went by the first of them; both are counted from the
+database's own times. On a machine on which short turns take as long as slow ones nothing is shown, and the campaign fails.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,14 +32,12 @@ _SETUP = Setup(bank_faults=Faults(), steady=False)
 _SLOW = "slow"
 _FASTEST_SECONDS, _SLOWEST_SECONDS = 5.0, 8.0
 _PER_SECOND = 60.0
-_LONGEST_SHORT_SECONDS = 4.0
-"""What a short turn may take from its record to its commit, with all that a busy machine adds: less than any slow turn."""
-
+_MOMENT_SECONDS = 1.0
 _PATIENCE_SECONDS = 90.0
 _LOOK_AGAIN_SECONDS = 0.2
 _TURNS = """
 select thread_id, requested_at_ms / 1000.0::float8 as asked, extract(epoch from committed_at)::float8 as committed
-from turns order by committed_at
+from turns where turn_id not like 'reconciliation:%' order by committed_at
 """
 
 
@@ -66,17 +65,14 @@ async def _mix(arena: Arena) -> Counts:
         steps = [Ask(name="quick")] if number % 2 else [Notify(key=f"quick-{number}")]
         await arena.traffic.say(f"thread-{number}", steps)
         await asyncio.sleep(1.0 / _PER_SECOND)
-    turns = await _committed(arena, slow + others)
-    arena.problems += _problems(turns, slow)
-    neighbours = [turn for turn in turns if _is_neighbour(turn)]
+    seen = _Seen(await _committed(arena, slow + others))
+    arena.problems += seen.problems(slow)
     return {
         "threads": arena.plan.count,
         "slow_turns": slow,
-        "neighbours": len(neighbours),
-        "overtook": sum(len(_passing(neighbours, span)) for span in _spans(turns)),
-        "longest_short_seconds": round(
-            max(turn.committed - turn.asked for turn in turns if turn.thread_id != _SLOW), 2
-        ),
+        "neighbours": len(seen.neighbours),
+        "overtook": sum(len(seen.passing(span)) for span in seen.spans),
+        "longest_short_seconds": round(seen.usual_seconds, 2),
     }
 
 
@@ -97,42 +93,48 @@ async def _committed(arena: Arena, wanted: int) -> list[_Turn]:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
 
-def _problems(turns: Sequence[_Turn], slow: int) -> Iterable[str]:
-    spans = _spans(turns)
-    if len(spans) < slow:
-        yield f"{len(spans)} of {slow} slow turns were committed"
-        return
-    late = [turn.thread_id for turn in turns if turn.committed > spans[-1].committed]
-    if late:
-        yield f"{len(late)} turns were committed after the slow thread had ended, {late[0]} among them"
-    neighbours = [turn for turn in turns if _is_neighbour(turn)]
-    for number, span in enumerate(spans):
-        if span.committed - span.asked < _FASTEST_SECONDS:
-            yield f"slow turn {number} took {span.committed - span.asked:.2f} s"
-        waited = [turn for turn in _passing(neighbours, span) if turn.committed > span.committed]
-        if waited:
-            yield f"{len(waited)} turns waited for slow turn {number}, {waited[0].thread_id} among them"
-    if not _passing(neighbours, spans[0]):
-        yield "no turn was sent to the slow thread's partition while its first turn ran"
+class _Seen:
+    """All committed turns: those of the slow thread, those of its partition, those of others.
 
+    `spans` are the slow turns from when each could run, which is when the one before was committed.
+    """
 
-def _spans(turns: Sequence[_Turn]) -> list[_Turn]:
-    """The slow turns, from when each could run: when the one before was committed."""
-    own = [turn for turn in turns if turn.thread_id == _SLOW]
-    return own[:1] + [_Turn(_SLOW, max(turn.asked, before.committed), turn.committed) for before, turn in pairwise(own)]
+    def __init__(self, turns: Sequence[_Turn]) -> None:
+        slow = [turn for turn in turns if turn.thread_id == _SLOW]
+        others = [turn for turn in turns if turn.thread_id != _SLOW]
+        self.neighbours = [turn for turn in others if _partition(turn.thread_id) == _partition(_SLOW)]
+        self.usual_seconds = max(
+            (turn.committed - turn.asked for turn in others if turn not in self.neighbours), default=0.0
+        )
+        self.spans = slow[:1] + [
+            _Turn(_SLOW, max(turn.asked, before.committed), turn.committed) for before, turn in pairwise(slow)
+        ]
 
+    def passing(self, span: _Turn) -> list[_Turn]:
+        """Those that were asked for while it ran, and long enough before its end."""
+        latest = span.committed - self.usual_seconds - _MOMENT_SECONDS
+        return [turn for turn in self.neighbours if span.asked <= turn.asked <= latest]
 
-def _is_neighbour(turn: _Turn) -> bool:
-    return turn.thread_id != _SLOW and _partition(turn.thread_id) == _partition(_SLOW)
+    def problems(self, slow: int) -> Iterator[str]:
+        """What is not as it should be where there were so many slow turns."""
+        if len(self.spans) < slow:
+            yield f"{len(self.spans)} of {slow} slow turns were committed"
+            return
+        for number, span in enumerate(self.spans):
+            if span.committed - span.asked < _FASTEST_SECONDS:
+                yield f"slow turn {number} took {span.committed - span.asked:.2f} s"
+            waited = [turn for turn in self.passing(span) if turn.committed > span.committed]
+            if waited:
+                yield f"{len(waited)} turns waited for slow turn {number}, {waited[0].thread_id} among them"
+        late = [turn for turn in self.neighbours if turn.committed > self.spans[-1].committed]
+        if late:
+            yield f"{len(late)} turns were committed after the slow thread's last, {late[0].thread_id} among them"
+        if not self.passing(self.spans[0]):
+            yield f"no turn went by the slow thread's first turn; short turns took {self.usual_seconds:.2f} s"
 
 
 def _partition(thread_id: str) -> int:
     return partition_for(thread_id.encode(), PARTITIONS)
-
-
-def _passing(neighbours: Iterable[_Turn], span: _Turn) -> list[_Turn]:
-    """Those that were asked for while it ran, and long enough before its end."""
-    return [turn for turn in neighbours if span.asked <= turn.asked <= span.committed - _LONGEST_SHORT_SECONDS]
 
 
 CAMPAIGN = Campaign(

@@ -24,7 +24,7 @@ _Probability = Annotated[float, Field(ge=0, le=1)]
 class Faults:
     """Probabilities for every write that arrives; without arguments nothing goes wrong.
 
-    refuse        refused before anything is done, and certainly so
+    refuse        refused before anything is done, and certainly so: a notice at its first arrival only
     fail_before   an error before anything is done, which proves nothing to the caller
     delay         done `delay_seconds` later, if the caller has gone, too
     fail_after    done, and the very same error
