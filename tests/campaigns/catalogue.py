@@ -5,15 +5,20 @@ from __future__ import annotations
 from tests.campaigns.campaign import Campaign
 from tests.campaigns.faults import (
     clock,
+    deploys,
     disk,
     failpoints,
+    kafka,
     kills,
+    malformed,
     network,
     owners,
     pauses,
+    poison,
     pool,
     postgres,
     rebalances,
+    restore,
     slow_thread,
 )
 
@@ -31,5 +36,10 @@ CAMPAIGNS: dict[str, Campaign] = {
         owners.CAMPAIGN,
         rebalances.CAMPAIGN,
         slow_thread.CAMPAIGN,
+        kafka.CAMPAIGN,
+        malformed.CAMPAIGN,
+        poison.CAMPAIGN,
+        deploys.CAMPAIGN,
+        restore.CAMPAIGN,
     )
 }
