@@ -15,8 +15,11 @@ from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.durability.operations import AbandonedOperations
 from intention_kernel.ids import random_id, receipt_id
+from intention_kernel.ports.operator_queue import QueueItem
+from intention_kernel.postgres.operator_queue import PostgresQueue, open_queue
 from intention_kernel.postgres.packing import pack, unpack
-from intention_kernel.postgres.reconciliation import PostgresReceipts, open_receipts
+from intention_kernel.postgres.reconciliation import PostgresReceipts
+from intention_kernel.reconciliation.listing import Page, list_items
 from intention_kernel.reconciliation.pace import Pace
 from intention_kernel.reconciliation.reconciler import Reconciler
 from intention_kernel.reconciliation.workbench import Workbench
@@ -56,7 +59,7 @@ class Ledger:
 
     url: str
     connection: asyncpg.Connection
-    receipts: PostgresReceipts
+    receipts: PostgresQueue
     boot: Any = field(default_factory=random_id)
 
     async def thread(self, thread_id: str = "t", *, fence: int = 1, leased: bool = False) -> None:
@@ -129,6 +132,12 @@ class Ledger:
             "select * from reconciliation_items where settlement = $1 and kind = 'effect'", settlement
         )
 
+    async def listed(self, query: str = "", *, reader: str = "ana") -> tuple[QueueItem, ...]:
+        """The first page of the queue."""
+        page = await list_items(self.receipts, query, reader=reader)
+        assert isinstance(page, Page), page
+        return page.items
+
     async def all(self, table: str) -> list[Any]:
         return list(await self.connection.fetch(f"select * from {table}"))
 
@@ -165,7 +174,7 @@ async def ledger(url: str) -> AsyncIterator[Ledger]:
     """The database, with a connection of the test's own."""
     connection = await asyncpg.connect(url)
     try:
-        async with open_receipts(url, pool_size=2) as receipts:
+        async with open_queue(url, pool_size=2) as receipts:
             yield Ledger(url, connection, receipts)
     finally:
         await connection.close()

@@ -17,7 +17,6 @@ from intention_kernel.reconciliation.queue import (
     Refused,
     Resolved,
     VersionChanged,
-    list_items,
     resolve,
     show,
 )
@@ -63,7 +62,7 @@ async def test_a_contest_flags_the_receipt_and_changes_no_state(fresh_database: 
         after = await db.receipt(receipt)
         assert (after["state"], after["settlements"], await db.value(receipt)) == ("completed", 1, VALUE)
         assert (after["contradicted"], after["version"]) == (True, before["version"] + 1)
-        items = await list_items(db.receipts)
+        items = await db.listed()
         assert [(item.receipt_id, item.reason) for item in items] == [(receipt, "contested"), (older, "uncertain")]
         lines = [(line["actor"], line["action"]) for line in await db.all("audit_log")]
         assert lines == [("ana", "settle"), ("ana", "contest")]

@@ -107,6 +107,6 @@ async def test_an_orphaned_item_is_left_to_people(fresh_database: str) -> None:
         )
         counts = await reconciler(db.receipts).run_once()
         assert (counts.scanned.opened, counts.settled, counts.waiting) == (0, 0, 0)
-        [item] = await db.receipts.items(("open",), 10)
+        [item] = await db.listed("status:open")
         assert (item.kind, item.reason, item.state) == ("orphaned", "set_aside", "completed")
         assert await db.outbox("receipts.reconciliation") == []

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from intention_kernel.agent.effect import Absent, Answer, Effect, Found, Lookup, Ports, ReceiptView
+from dataclasses import replace
+
+import pytest
+from intention_kernel.agent.effect import (
+    Absent,
+    Answer,
+    Effect,
+    EffectAuthority,
+    Found,
+    IdempotentRetry,
+    Lookup,
+    Ports,
+    ReceiptView,
+)
 from intention_kernel.clock import SystemClock
-from intention_kernel.contracts.receipt import Summary
+from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.contracts.receipt import ReceiptState, Summary
 from intention_kernel.durability.operations import AbandonedOperations
 from intention_kernel.ports.effect_store import EndAnswer, Prepare
 from intention_kernel.postgres.store import PostgresStore
@@ -16,7 +30,10 @@ from tests.reconciliation.bench import QUICK, Ledger, ledger, phases
 
 
 def _reconciler(db: Ledger, lookup: Lookup, **more: bool) -> Reconciler:
-    declared = Effect("reserve", dict, lambda _: Summary("Reserve"), lookup, **more)  # type: ignore[arg-type]
+    return _working(db, Effect("reserve", dict, lambda _: Summary("Reserve"), lookup, **more))  # type: ignore[arg-type]
+
+
+def _working(db: Ledger, declared: Effect) -> Reconciler:
     bench = Workbench(db.receipts, lambda _, __: declared, {}, QUICK, SystemClock(), AbandonedOperations())
     return Reconciler(bench)
 
@@ -64,6 +81,37 @@ async def test_an_answer_that_contradicts_the_settlement_goes_to_the_top_of_the_
         late = await store.end(end_of(ask, "completed"))
         assert late == EndAnswer("contradicts", "failed", contradicted=True)
         assert (await works.run_once()).settled == 0
-        top, below = (await db.receipts.items(("open",), 10))[:2]
+        top, below = (await db.listed("status:open"))[:2]
         assert (top.thread_id, top.contradicted, top.settlement, top.state) == ("t", True, 2, "failed")
         assert (below.thread_id, below.contradicted) == ("an older thread", False)
+
+
+@pytest.mark.parametrize(("is_told", "state"), [(True, "completed"), (False, "uncertain")])
+async def test_an_attempt_that_made_no_call_says_nothing_of_a_repeated_one(
+    fresh_database: str, is_told: bool, state: ReceiptState
+) -> None:
+    """R22, R25, R26: a process that slept before its call neither contradicts the resolver's nor settles it as not applied."""
+    async with ledger(fresh_database) as db, PostgresStore.open(fresh_database) as store:
+        ask = await _abandoned(db, store)
+        await db.connection.execute("update receipts set deduplicates = true, key_window_seconds = 86400")
+
+        async def again(_: JsonValue, __: EffectAuthority, ___: Ports) -> JsonValue:
+            if not is_told:
+                raise ConnectionError("done, and the reply was lost")
+            return {"charge": "ours"}
+
+        retrying = Effect(
+            "reserve",
+            dict,
+            lambda _: Summary("Reserve"),
+            IdempotentRetry(),
+            call=again,
+            provider_deduplicates=True,
+            key_window_seconds=86400.0,
+        )
+        assert (await _working(db, retrying).run_once()).settled == is_told
+        late = await store.end(replace(end_of(ask, "failed"), called=False, journal=()))
+        assert late == EndAnswer("ignored", state)
+        [row] = await db.all("receipts")
+        assert (row["state"], row["contradicted"]) == (state, False)
+        assert row["returned_at"] is not None, "it has ended all the same"

@@ -144,7 +144,9 @@ async def test_a_declared_quiet_period_counts_from_the_statement_that_the_worker
         await db.connection.execute(
             "update receipts set prepared_at = prepared_at - interval '1 hour', call_deadline = call_deadline - interval '1 hour'"
         )
-        await db.connection.execute("update audit_log set at = at - interval '61 seconds'")
+        async with db.connection.transaction():
+            await db.connection.execute("select set_config('intention.forgets', 'on', true)")
+            await db.connection.execute("update audit_log set at = at - interval '61 seconds'")
         assert isinstance(await resolve(db.receipts, not_applied(receipt), known), Resolved)
 
 
@@ -235,7 +237,10 @@ async def test_a_list_that_is_cut_says_so(fresh_database: str) -> None:
             await db.uncertain(f"thread-{number}")
         await db.receipts.scan(10)
         cut = await run_queue(db, "ls", "--limit", "1", "-o", "ids")
-        assert (len(cut.lines), cut.err) == (1, "the first 1; --limit shows more\n")
+        assert (len(cut.lines), cut.err.startswith("the first 1; --limit shows more, --cursor ")) == (1, True)
+        following = cut.err.split("--cursor ")[1].split()[0]
+        rest = await run_queue(db, "ls", "--cursor", following, "-o", "ids")
+        assert (len(rest.lines), rest.err, rest.lines == cut.lines) == (1, "", False)
         assert (await run_queue(db, "ls", "--limit", "2", "-o", "ids")).err == ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 from rich.table import Table
@@ -13,8 +13,10 @@ from rich.text import Text
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.ports.operator_queue import Phase, QueueItem
+from intention_kernel.ports.queue_work import AuditLine, Held, Work
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
-from intention_kernel.reconciliation.queue import Choices, Shown
+from intention_kernel.reconciliation.consequences import Consequences
+from intention_kernel.reconciliation.queue import Shown
 
 _WORDS = {
     "uncertain": "nobody knows yet whether it went through",
@@ -56,6 +58,23 @@ def amount(summary: Summary) -> str:
     return "" if summary.amount is None else f"{summary.amount} {summary.currency or ''}".strip()
 
 
+def owner(item: QueueItem) -> str:
+    """Who has claimed it, and for how long still."""
+    if item.claimed_by is None or item.claimed_until is None or item.claimed_until <= item.now:
+        return "-"
+    return f"{item.claimed_by} {age(item.claimed_until - item.now)}"
+
+
+def held_line(held: Held) -> str:
+    """Who works on it."""
+    return f"{plain(held.owner)} works on it until {moment(held.until)}"
+
+
+def moment(at: datetime) -> str:
+    """A time to the second, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def print_items(items: Sequence[QueueItem]) -> None:
     """A table; as wide as the terminal, and never cut where there is none."""
     console = Console(width=None if Console().is_terminal else 240)
@@ -63,7 +82,7 @@ def print_items(items: Sequence[QueueItem]) -> None:
         console.print("nothing waits")
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("RECEIPT", "AGE", "PHASE", "STATE", "TITLE", "AMOUNT", "PROVIDER", "WHY"):
+    for name in ("RECEIPT", "AGE", "PHASE", "STATE", "BLOCKS", "OWNER", "TITLE", "AMOUNT", "PROVIDER", "WHY"):
         table.add_column(name, overflow="fold", no_wrap=name == "RECEIPT")
     for item in items:
         title, provider = item.summary.title, item.summary.provider or ""
@@ -73,6 +92,8 @@ def print_items(items: Sequence[QueueItem]) -> None:
             age(item.now - item.opened_at),
             phase,
             item.state,
+            str(item.blocks),
+            owner(item),
             title,
             amount(item.summary),
             provider,
@@ -111,18 +132,52 @@ def shown_lines(shown: Shown) -> Iterator[str]:
             for made in case.decisions
         ),
     )
-    yield from _choice_lines(shown.choices)
+    yield from _section("work", _work_lines(case.work, case.open.looked_at))
+    yield from _section("said", (f"{_time(note.at)} {note.actor}: {note.kind}: {note.text}" for note in case.notes))
+    yield from _section("audit, newest first", map(_audit_line, case.audit))
+    yield from _choice_lines(shown)
 
 
-def _choice_lines(choices: Choices) -> Iterator[str]:
+def _work_lines(work: Work, now: datetime) -> Iterator[str]:
+    if work.claimed_by is not None and work.claimed_until is not None and work.claimed_until > now:
+        yield f"claimed by {work.claimed_by} until {moment(work.claimed_until)}"
+    if work.snoozed_until_change:
+        yield "snoozed until a resolver answers something else"
+    elif work.snoozed_until is not None and work.snoozed_until > now:
+        yield f"snoozed until {moment(work.snoozed_until)}"
+    if work.version:
+        yield f"version {work.version}"
+
+
+def _audit_line(line: AuditLine) -> str:
+    return f"{_time(line.at)} {line.actor}: {line.action}: {_json(line.detail)}"
+
+
+def _choice_lines(shown: Shown) -> Iterator[str]:
+    choices = shown.choices
     if choices.applied is not None:
         yield f"nothing to decide: {choices.applied}"
         return
     yield "you may decide"
     yield "  applied: yes"
+    yield from (f"    {line}" for line in consequence_lines(shown.if_applied))
     yield f"  not applied: {verdict_line(choices.not_applied)}"
     if not isinstance(choices.not_applied, Admitted):
         yield f"  not applied, once the workers are stopped: {verdict_line(choices.with_workers_stopped)}"
+    yield from (f"    {line}" for line in consequence_lines(shown.if_not_applied))
+
+
+def consequence_lines(follows: Consequences) -> Iterator[str]:
+    """What happens then."""
+    yield f"the receipt is {follows.state}, with version {follows.version}, by settlement {follows.settlement}"
+    waiting = ", ".join(follows.turns)
+    yield f"turn {follows.continuation} is asked for; " + (
+        f"what waits goes on: {waiting}" if waiting else "no turn waits"
+    )
+    if follows.may_try_again:
+        yield "the program may make another attempt, under the same key"
+    else:
+        yield "no other attempt is made"
 
 
 def verdict_line(verdict: Verdict) -> str:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import ReceiptState, ReceiptTransition, Summary
-from intention_kernel.ports.receipt_ledger import Changed, OpenReceipt, Resolution, SettleAnswer, Settlement, Unknown
+from intention_kernel.ports.queue_filter import Filter
+from intention_kernel.ports.queue_work import (
+    AuditLine,
+    AuditQuery,
+    Held,
+    IdTaken,
+    Note,
+    Noted,
+    Operation,
+    Work,
+    WorkAnswer,
+    Written,
+)
+from intention_kernel.ports.receipt_ledger import Changed, Late, OpenReceipt, Resolution, Settlement, Unknown
 
 Phase = Literal["open", "decided", "done", "failed"]
 ItemKind = Literal["effect", "orphaned"]
@@ -19,8 +31,9 @@ ItemKind = Literal["effect", "orphaned"]
 class QueueItem:
     """One line of the queue. `reason` says why it is there; `next_look_at` None: nothing happens without a person.
 
-    `waits_for` is the continuation of a decided item, or the turn that was set aside of an orphaned one. `now` is the
-    store's clock at the read, for ages.
+    `waits_for` is the continuation of a decided item, or the turn that was set aside of an orphaned one. `blocks` is how
+    many turns wait for the receipt, `urgent` that it is contradicted and open, `key_closes_at` when its provider forgets the key (None: it keeps none), `cause` what
+    moved the receipt last. A claim counts until `claimed_until`. `now` is the store's clock at the read, one for all.
     """
 
     receipt_id: str
@@ -40,7 +53,31 @@ class QueueItem:
     contradicted: bool
     version: int
     summary: Summary
+    agent_id: str
+    tenant_id: str | None
+    cause: str
+    urgent: bool
+    blocks: int
+    key_closes_at: datetime | None
+    claimed_by: str | None
+    claimed_until: datetime | None
+    snoozed_until: datetime | None
+    snoozed_until_change: bool
     now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page ended, in the order of the queue: the members that the order is made of."""
+
+    urgent: bool
+    blocks: int
+    key_closes_at: datetime | None
+    opened_at: datetime
+    thread_id: str
+    effect_key: str
+    settlement: int
+    kind: ItemKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +130,8 @@ class Decided:
 class ReceiptCase:
     """Everything that is known of one receipt, read at one moment.
 
-    `workers_stopped_at` is when a person first said so of the present attempt (protocol R22 c).
+    `workers_stopped_at` is when a person first said so of the present attempt (protocol R22 c). `audit` are the last lines,
+    the newest first.
     """
 
     open: OpenReceipt
@@ -103,6 +141,9 @@ class ReceiptCase:
     decisions: tuple[Decided, ...]
     transitions: tuple[ReceiptTransition, ...]
     blocked_turns: tuple[str, ...]
+    work: Work
+    notes: tuple[Written, ...]
+    audit: tuple[AuditLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,32 +177,53 @@ class Alone:
     """Nobody but the person who decides has contested it."""
 
 
-ContestAnswer = Contested | NotSettled | Changed | Unknown
+@dataclass(frozen=True, slots=True)
+class Decides:
+    """Settled, with the turn that goes on by it; looking only, it would be. A repeat answers the same."""
+
+    settlement: int
+    state: ReceiptState
+    version: int
+    continuation: str | None
+
+
+ContestAnswer = Contested | NotSettled | Held | Changed | Unknown
+DecideAnswer = Decides | Alone | Held | Changed | Late | Unknown
 
 
 class OperatorQueue(Protocol):
-    """Every call raises InfrastructureError where the store cannot answer."""
+    """Every call raises InfrastructureError where the store cannot answer, and may then be repeated with the same values."""
 
-    async def items(self, phases: Sequence[Phase], limit: int) -> tuple[QueueItem, ...]:
-        """Contradicted receipts on top, then the oldest first."""
+    async def items(self, query: Filter, reader: str, after: Place | None, limit: int) -> tuple[QueueItem, ...]:
+        """In the order of the queue: contradicted receipts, then what most turns wait for, then whose provider forgets the key
+        first, then the oldest. `reader` is who `owner:me` means."""
         ...
 
     async def case(self, receipt_id: str) -> ReceiptCase | None:
         """None where there is no such receipt."""
         ...
 
-    async def settle(self, settlement: Settlement) -> SettleAnswer:
-        """As ReceiptLedger.settle."""
+    async def decide(self, settlement: Settlement, *, contested: bool, look_only: bool) -> DecideAnswer:
+        """Compare-and-set on the receipt's version (protocol R23); `contested`: move or confirm what a person contested, by another
+        person, on evidence (R25). Another person's claim is honoured. `look_only`: the same path, with nothing written."""
         ...
 
     async def contest(self, contest: Contest) -> ContestAnswer:
-        """Compare-and-set on the version that was shown; no state changes (protocol R25)."""
-        ...
-
-    async def decide_contest(self, settlement: Settlement) -> SettleAnswer | Alone:
-        """Move or confirm what a person contested, by another person, on evidence (protocol R25)."""
+        """Compare-and-set on the version that was shown; no state changes (protocol R25). Honours claims."""
         ...
 
     async def state_workers_stopped(self, case: ReceiptCase, actor: str, detail: str) -> None:
         """Record the statement, of the present attempt."""
+        ...
+
+    async def work(self, operation: Operation) -> WorkAnswer:
+        """Claim, take over, release, snooze, wake or probe, with its audit line."""
+        ...
+
+    async def note(self, note: Note) -> Noted | IdTaken | Unknown:
+        """Keep a comment or evidence, with its audit line."""
+        ...
+
+    async def audit(self, query: AuditQuery) -> tuple[AuditLine, ...]:
+        """The newest first."""
         ...

@@ -21,6 +21,7 @@ from intention_kernel.postgres.errors import DRIVER_ERRORS, Trouble, classify, u
 PATIENCE_SECONDS = 10.0
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 8.0  # more than statement_timeout: the server's own word is better than silence
+_KEPT_STATEMENTS = 200
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 0.5
 
@@ -100,6 +101,8 @@ class StatementConnection:
             statement = self._statements.get(sql)
             if statement is None:
                 statement = self._statements[sql] = await connection.prepare(sql)
+                if len(self._statements) > _KEPT_STATEMENTS:  # queries that people compose have no end
+                    del self._statements[next(iter(self._statements))]
             rows: list[asyncpg.Record] = await statement.fetch(*arguments)
         finally:
             guard.cancel()
@@ -138,8 +141,17 @@ class StatementConnection:
 class Pool:
     """A few connections for statements that are not coalesced."""
 
-    def __init__(self, database_url: str, size: int, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        self._connections = [StatementConnection(database_url, patience_seconds=patience_seconds) for _ in range(size)]
+    def __init__(
+        self,
+        database_url: str,
+        size: int,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._connections = [
+            StatementConnection(database_url, patience_seconds=patience_seconds, settings=settings) for _ in range(size)
+        ]
         self._idle: asyncio.LifoQueue[StatementConnection] = asyncio.LifoQueue()
         for connection in self._connections:
             self._idle.put_nowait(connection)

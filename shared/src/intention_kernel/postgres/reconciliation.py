@@ -1,4 +1,4 @@
-"""The ReceiptLedger and OperatorQueue ports in Postgres: one statement a call, which may be repeated (protocol R11)."""
+"""The ReceiptLedger port in Postgres: one statement a call, which may be repeated (protocol R11)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import asyncpg
 from cramjam import DecompressionError
 
 from intention_kernel.errors import JsonError
-from intention_kernel.ports.operator_queue import Alone, Contest, ContestAnswer, Phase, QueueItem, ReceiptCase
 from intention_kernel.ports.receipt_ledger import (
     Cared,
     CareTerms,
@@ -37,7 +36,7 @@ _LONGEST_REASON = 500
 
 
 class PostgresReceipts:
-    """Both ports. `wake` is called after whatever leaves something in the outbox."""
+    """What reconcilers do. `wake` is called after whatever leaves something in the outbox."""
 
     def __init__(self, pool: Pool, wake: Callable[[], None]) -> None:
         self._pool = pool
@@ -79,17 +78,17 @@ class PostgresReceipts:
         await self._postpone((due.receipt.thread_id, due.receipt.effect_key, due.settlement), reason, seconds)
 
     async def settle(self, settlement: Settlement) -> SettleAnswer:
-        return rows.settle_answer(await self._settled("reconciler_settle", settlement))
-
-    async def contest(self, contest: Contest) -> ContestAnswer:
-        place = (contest.thread_id, contest.effect_key, contest.seen_version, contest.contest_id)
-        [row] = await self._fetch("reconciler_contest", *place, clean(contest.actor), rows.raw(contest.reason))
-        self._wake()
-        return rows.contest_answer(row)
-
-    async def decide_contest(self, settlement: Settlement) -> SettleAnswer | Alone:
-        row = await self._settled("reconciler_decide_contest", settlement)
-        return Alone() if row["outcome"] == "alone" else rows.settle_answer(row)
+        [row] = await self._fetch(
+            "reconciler_settle",
+            settlement.thread_id,
+            settlement.effect_key,
+            settlement.seen_version,
+            *rows.settlement_columns(settlement),
+            settlement.not_after,
+        )
+        if row["outcome"] == "settled":
+            self._wake()
+        return rows.settle_answer(row)
 
     async def begin_retry(
         self, due: OpenReceipt, call_seconds: float, margin_seconds: float
@@ -139,56 +138,15 @@ class PostgresReceipts:
             self._wake()
         return cared
 
-    async def items(self, phases: Sequence[Phase], limit: int) -> tuple[QueueItem, ...]:
-        return tuple(rows.queue_item(row) for row in await self._fetch("reconciler_queue_list", list(phases), limit))
-
-    async def case(self, receipt_id: str) -> ReceiptCase | None:
-        """The receipt is read last: a settlement compares with the version that all else led up to."""
-        found = await self._fetch("reconciler_queue_receipt", clean(receipt_id))
-        if not found:
-            return None
-        key = (found[0]["thread_id"], found[0]["effect_key"])
-        items = await self._fetch("reconciler_queue_items", *key)
-        observations = await self._fetch("reconciler_queue_observations", *key)
-        decisions = await self._fetch("reconciler_queue_decisions", *key)
-        transitions = await self._fetch("reconciler_queue_transitions", *key)
-        blocked = await self._fetch("reconciler_queue_blocked", *key)
-        [row] = await self._fetch("reconciler_queue_receipt", receipt_id)
-        return ReceiptCase(
-            open=rows.open_receipt(row),
-            workers_stopped_at=row["stopped_at"],
-            items=tuple(map(rows.item_history, items)),
-            observations=tuple(map(rows.seen, observations)),
-            decisions=tuple(map(rows.decided, decisions)),
-            transitions=tuple(map(rows.transition, transitions)),
-            blocked_turns=tuple(step["turn_id"] for step in blocked),
-        )
-
-    async def state_workers_stopped(self, case: ReceiptCase, actor: str, detail: str) -> None:
-        receipt = case.open.receipt
-        await self._fetch(
-            "reconciler_state_stopped", receipt.thread_id, receipt.effect_key, clean(actor), rows.raw(detail)
-        )
-
-    async def _settled(self, name: str, settlement: Settlement) -> asyncpg.Record:
-        [row] = await self._fetch(
-            name,
-            settlement.thread_id,
-            settlement.effect_key,
-            settlement.seen_version,
-            *rows.settlement_columns(settlement),
-            settlement.not_after,
-        )
-        if row["outcome"] == "settled":
-            self._wake()
-        return row
-
     async def _postpone(self, item: tuple[str, str, int], reason: str, seconds: float | None) -> None:
         await self._fetch("reconciler_postpone", *item, clean(reason)[:_LONGEST_REASON], seconds)
 
     async def _fetch(self, name: str, *parameters: object) -> list[asyncpg.Record]:
+        return await self._run(statement(name), parameters)
+
+    async def _run(self, sql: str, parameters: Sequence[object]) -> list[asyncpg.Record]:
         try:
-            return await self._pool.fetch(statement(name), parameters)
+            return await self._pool.fetch(sql, parameters)
         except DRIVER_ERRORS as error:
             raise refused(error) from error
 
@@ -200,7 +158,7 @@ async def open_receipts(
     pool_size: int = 4,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> AsyncIterator[PostgresReceipts]:
-    """Both ports over a pool of their own, closed at the end once what is under way is answered.
+    """The port over a pool of its own, closed at the end once what is under way is answered.
 
     Raises InfrastructureError where the database is away, SchemaVersionError where it does not fit this build.
     """

@@ -7,16 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from intention_kernel.contracts.json_codec import JsonValue, loads
-from intention_kernel.contracts.receipt import Receipt, ReceiptTransition, Summary
-from intention_kernel.ports.operator_queue import (
-    ContestAnswer,
-    Contested,
-    Decided,
-    ItemHistory,
-    NotSettled,
-    QueueItem,
-    Seen,
-)
+from intention_kernel.contracts.receipt import Receipt, Summary
 from intention_kernel.ports.receipt_ledger import (
     AttemptFacts,
     Changed,
@@ -131,61 +122,3 @@ def settle_answer(row: asyncpg.Record) -> SettleAnswer:
             return Unknown()
         case outcome:
             return Changed(row["state"], row["version"], retrying=outcome == "retrying")
-
-
-def contest_answer(row: asyncpg.Record) -> ContestAnswer:
-    """What contest_receipt_v1 said."""
-    match row["outcome"]:
-        case "contested":
-            return Contested(row["version"])
-        case "not_settled":
-            return NotSettled(row["state"])
-        case "not_found":
-            return Unknown()
-        case outcome:
-            return Changed(row["state"], row["version"], retrying=outcome == "retrying")
-
-
-def queue_item(row: asyncpg.Record) -> QueueItem:
-    """A row of reconciler_queue_list.sql."""
-    return QueueItem(
-        receipt_id=row["receipt_id"],
-        thread_id=row["thread_id"],
-        turn_id=row["turn_id"],
-        effect_key=row["effect_key"],
-        effect_id=row["effect_id"],
-        kind=row["kind"],
-        phase=row["phase"],
-        settlement=row["settlement"],
-        reason=row["reason"],
-        opened_at=row["opened_at"],
-        looks=row["looks"],
-        next_look_at=row["next_look_at"],
-        waits_for=row["waits_for"],
-        state=row["state"],
-        contradicted=row["contradicted"],
-        version=row["version"],
-        summary=summary_of(row),
-        now=row["now"],
-    )
-
-
-def item_history(row: asyncpg.Record) -> ItemHistory:
-    """A row of reconciler_queue_items.sql."""
-    return ItemHistory(**dict(row))
-
-
-def seen(row: asyncpg.Record) -> Seen:
-    """A row of reconciler_queue_observations.sql."""
-    return Seen(**dict(row) | {"detail": text_of(row["detail"]), "value": json_of(row["value"])})
-
-
-def decided(row: asyncpg.Record) -> Decided:
-    """A row of reconciler_queue_decisions.sql."""
-    evidence = None if row["evidence"] is None else text_of(row["evidence"])
-    return Decided(**dict(row) | {"reason": text_of(row["reason"]), "evidence": evidence})
-
-
-def transition(row: asyncpg.Record) -> ReceiptTransition:
-    """A row of reconciler_queue_transitions.sql."""
-    return ReceiptTransition(**dict(row))

@@ -272,7 +272,46 @@ reconciliation_items = Table(
     _column("looks", Integer, default="0"),
     _column("issue", Integer, default="1"),
     _column("turn_id", ID, nullable=True),
+    _column("contradicted", Boolean, default="false"),
+    _column("waiting", Integer, default="0"),
+    _column("key_closes_at", TIME, default="'infinity'"),
     Index("reconciliation_items_unfinished_idx", "next_look_at", postgresql_where=text("phase in ('open', 'decided')")),
+    Index(
+        "reconciliation_items_priority_idx",
+        text("(not contradicted)"),
+        text("(- waiting)"),
+        "key_closes_at",
+        "opened_at",
+        "thread_id",
+        "effect_key",
+        "settlement",
+        "kind",
+        postgresql_where=text("phase <> 'done'"),
+    ),
+)
+
+receipt_work = Table(
+    "receipt_work",
+    METADATA,
+    _column("thread_id", ID, key=True),
+    _column("effect_key", ID, key=True),
+    _column("version", BigInteger, default="1"),
+    _column("claimed_by", Text, nullable=True),
+    _column("claimed_until", TIME, default="'-infinity'"),
+    _column("snoozed_until", TIME, default="'-infinity'"),
+    _column("snoozed_answer", Text, nullable=True),
+)
+
+receipt_notes = Table(
+    "receipt_notes",
+    METADATA,
+    _column("thread_id", ID, key=True),
+    _column("effect_key", ID, key=True),
+    _column("note_id", ID, key=True),
+    _column("kind", Text),
+    _column("actor", Text),
+    _column("body", LargeBinary),
+    _column("at", TIME, default="clock_timestamp()"),
 )
 
 observations = Table(
@@ -320,7 +359,10 @@ audit_log = Table(
     _column("action", Text),
     _column("thread_id", ID, nullable=True),
     _column("effect_key", ID, nullable=True),
+    _column("operation_id", ID, nullable=True),
     _column("detail", LargeBinary),
+    Index("audit_log_receipt_idx", "thread_id", "effect_key", postgresql_where=text("effect_key is not null")),
+    Index("audit_log_operation_uq", "operation_id", unique=True, postgresql_where=text("operation_id is not null")),
 )
 
 set_aside_turns = Table(

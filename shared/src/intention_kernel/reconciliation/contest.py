@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from intention_kernel.ids import derived_id
 from intention_kernel.ports.operator_queue import Contest, Contested, NotSettled, OperatorQueue
+from intention_kernel.ports.queue_work import Held
 from intention_kernel.ports.receipt_ledger import Changed, Unknown
 from intention_kernel.reconciliation.queue import Invalid, NotFound, VersionChanged
 
@@ -27,11 +28,14 @@ class ContestOpened:
     version: int
 
 
-ContestAnswer = ContestOpened | NotFound | VersionChanged | Invalid
+ContestAnswer = ContestOpened | NotFound | VersionChanged | Held | Invalid
 
 
 async def contest(queue: OperatorQueue, doubt: Doubt) -> ContestAnswer:
-    """Flag the receipt and put it on top of the queue. The same doubt about the same version is one contest."""
+    """Flag the receipt and put it on top of the queue. The same doubt about the same version is one contest.
+
+    Refused while another person has claimed the receipt.
+    """
     case = await queue.case(doubt.receipt_id)
     if case is None:
         return NotFound()
@@ -53,6 +57,8 @@ async def contest(queue: OperatorQueue, doubt: Doubt) -> ContestAnswer:
     match answer:
         case Contested(version=now):
             return ContestOpened(now)
+        case Held() as held:
+            return held
         case NotSettled(state=state):
             return VersionChanged(f"the receipt is {state} and nobody settled it, so there is nothing to contest")
         case Changed(retrying=True):

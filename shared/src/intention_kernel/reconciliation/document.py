@@ -11,7 +11,9 @@ from pydantic.alias_generators import to_camel
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.ports.operator_queue import QueueItem
+from intention_kernel.ports.queue_work import AuditLine, Written
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
+from intention_kernel.reconciliation.consequences import Consequences
 from intention_kernel.reconciliation.queue import Shown
 
 
@@ -43,12 +45,36 @@ def shown_document(shown: Shown) -> dict[str, JsonValue]:
         "decisions": [_document(asdict(decision)) for decision in case.decisions],
         "transitions": [_document(asdict(transition)) for transition in case.transitions],
         "blockedTurns": list(case.blocked_turns),
+        "work": _document(asdict(case.work)),
+        "notes": [note_document(note) for note in case.notes],
+        "audit": [audit_document(line) for line in case.audit],
         "mayDecide": {
             "applied": {"admitted": shown.choices.applied is None, "reason": shown.choices.applied},
             "notApplied": verdict_document(shown.choices.not_applied),
             "notAppliedWithWorkersStopped": verdict_document(shown.choices.with_workers_stopped),
         },
+        "willHappen": {
+            "applied": consequences_document(shown.if_applied),
+            "notApplied": consequences_document(shown.if_not_applied),
+        },
     }
+
+
+def consequences_document(follows: Consequences) -> dict[str, JsonValue]:
+    """What follows from a decision."""
+    members = {name: value for name, value in asdict(follows).items() if name != "turns"}
+    return {**_document(members), "turns": list(follows.turns)}
+
+
+def note_document(note: Written) -> dict[str, JsonValue]:
+    """A comment or evidence."""
+    return _document(asdict(note))
+
+
+def audit_document(line: AuditLine) -> dict[str, JsonValue]:
+    """One line of the audit log."""
+    members = {name: value for name, value in asdict(line).items() if name != "detail"}
+    return {**_document(members), "detail": line.detail}
 
 
 def verdict_document(verdict: Verdict) -> dict[str, JsonValue]:

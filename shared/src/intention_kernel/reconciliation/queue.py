@@ -1,8 +1,7 @@
-"""The operator queue's operations, shared by every surface: list, show, resolve (design 7, protocol 4)."""
+"""The operator queue's operations, shared by every surface: show and resolve (design 7, protocol 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -10,8 +9,9 @@ from intention_kernel.agent.effect import Effect
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.errors import JsonError
 from intention_kernel.ids import derived_id
-from intention_kernel.ports.operator_queue import Alone, OperatorQueue, Phase, QueueItem, ReceiptCase
-from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settled, Settlement, Unknown
+from intention_kernel.ports.operator_queue import Alone, DecideAnswer, Decides, OperatorQueue, ReceiptCase
+from intention_kernel.ports.queue_work import Held
+from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settlement, Unknown
 from intention_kernel.reconciliation.admissible import (
     Look,
     NotAdmitted,
@@ -20,11 +20,9 @@ from intention_kernel.reconciliation.admissible import (
     not_applied,
     terms_of,
 )
+from intention_kernel.reconciliation.consequences import Consequences, consequences
 from intention_kernel.reconciliation.results import result_problem
 from intention_kernel.reconciliation.workbench import EffectOf
-
-UNFINISHED: tuple[Phase, ...] = ("open", "decided", "failed")
-"""What is still in sight: a decision and its outcome are two facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +37,12 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A receipt's whole story, and what may be decided about it."""
+    """A receipt's whole story, what may be decided about it, and what will happen then."""
 
     case: ReceiptCase
     choices: Choices
+    if_applied: Consequences
+    if_not_applied: Consequences
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,13 @@ class Resolved:
 
 
 @dataclass(frozen=True, slots=True)
+class WouldResolve:
+    """A dry run: it would be settled, and this would follow."""
+
+    consequences: Consequences
+
+
+@dataclass(frozen=True, slots=True)
 class NotFound:
     """No such receipt."""
 
@@ -99,14 +106,7 @@ class Invalid:
     problem: str
 
 
-ResolveAnswer = Resolved | NotFound | VersionChanged | Refused | Invalid
-
-
-async def list_items(
-    queue: OperatorQueue, *, phases: Sequence[Phase] = UNFINISHED, limit: int = 200
-) -> tuple[QueueItem, ...]:
-    """The items of these phases: contradicted receipts on top, then the oldest first."""
-    return await queue.items(phases, limit)
+ResolveAnswer = Resolved | WouldResolve | NotFound | VersionChanged | Held | Refused | Invalid
 
 
 async def show(queue: OperatorQueue, receipt_id: str, effect_of: EffectOf | None = None) -> Shown | None:
@@ -115,18 +115,24 @@ async def show(queue: OperatorQueue, receipt_id: str, effect_of: EffectOf | None
     if case is None:
         return None
     terms = terms_of(_effect(case, effect_of))
-    just_now = case.workers_stopped_at or case.open.looked_at - timedelta.resolution
-    stated = replace(case, workers_stopped_at=just_now)
-    return Shown(case, Choices(_not_decidable(case), _verdict(case, terms), _verdict(stated, terms)))
+    stated = _just_stated(case)
+    choices = Choices(_not_decidable(case), _verdict(case, terms), _verdict(stated, terms))
+    return Shown(case, choices, consequences(case, "applied"), consequences(case, "not_applied"))
 
 
 async def resolve(
-    queue: OperatorQueue, decision: Decision, effect_of: EffectOf | None = None, *, contested: bool = False
+    queue: OperatorQueue,
+    decision: Decision,
+    effect_of: EffectOf | None = None,
+    *,
+    contested: bool = False,
+    dry_run: bool = False,
 ) -> ResolveAnswer:
     """Settle as a person decides, if the receipt is as it was shown (R23) and "not applied" is admitted (R22).
 
-    With `workers_stopped` the statement is recorded first; a declared quiet period counts from its first making.
-    `contested`: it decides a contest, which another person has opened, on evidence (R25).
+    With `workers_stopped` the statement is recorded first; a declared quiet period counts from its first making. Refused while
+    another person has claimed the receipt. `contested`: it decides a contest, which another person has opened, on evidence
+    (R25). `dry_run`: the same path, with nothing written.
     """
     case = await queue.case(decision.receipt_id)
     if case is None:
@@ -141,12 +147,23 @@ async def resolve(
         if changed is not None:
             return changed
         if decision.resolution == "not_applied":
-            case = await _with_statement(queue, case, decision)
+            case = _stated(case, decision) if dry_run else await _with_statement(queue, case, decision)
             verdict = _verdict(case, terms_of(effect))
             if isinstance(verdict, NotAdmitted):
                 return Refused(verdict)
             settlement = replace(settlement, not_after=verdict.not_after)
-    return _told(await (queue.decide_contest(settlement) if contested else queue.settle(settlement)))
+    answer = await queue.decide(settlement, contested=contested, look_only=dry_run)
+    return _foretold(answer, case, decision) if dry_run and isinstance(answer, Decides) else _told(answer)
+
+
+def _just_stated(case: ReceiptCase) -> ReceiptCase:
+    """As if a person had just said that the workers are stopped; said before, it stands."""
+    just_now = case.workers_stopped_at or case.open.looked_at - timedelta.resolution
+    return replace(case, workers_stopped_at=just_now)
+
+
+def _stated(case: ReceiptCase, decision: Decision) -> ReceiptCase:
+    return _just_stated(case) if decision.workers_stopped else case
 
 
 async def _with_statement(queue: OperatorQueue, case: ReceiptCase, decision: Decision) -> ReceiptCase:
@@ -245,10 +262,26 @@ def _settlement(case: ReceiptCase, decision: Decision, *, contested: bool) -> Se
     )
 
 
-def _told(answer: Settled | Changed | Late | Unknown | Alone) -> ResolveAnswer:
+def _foretold(answer: Decides, case: ReceiptCase, decision: Decision) -> WouldResolve:
+    """What the store said it would have written; who goes on is read from the case."""
+    expected = consequences(case, decision.resolution)
+    return WouldResolve(
+        replace(
+            expected,
+            settlement=answer.settlement,
+            state=answer.state,
+            version=answer.version,
+            continuation=answer.continuation or expected.continuation,
+        )
+    )
+
+
+def _told(answer: DecideAnswer) -> ResolveAnswer:
     match answer:
-        case Settled(settlement=settlement, version=version):
+        case Decides(settlement=settlement, version=version):
             return Resolved(settlement, version)
+        case Held():
+            return answer
         case Changed(retrying=True):
             return VersionChanged("the identical call is being repeated right now; its answer may settle it")
         case Changed(state=state, version=version):

@@ -209,10 +209,42 @@ create table reconciliation_items (
   looks integer not null default 0,
   issue integer not null default 1,
   turn_id text collate "C",
+  contradicted boolean not null default false,
+  waiting integer not null default 0,
+  key_closes_at timestamptz not null default 'infinity',
   primary key (thread_id, effect_key, settlement, kind)
 ) with (fillfactor = 70);
+comment on column reconciliation_items.contradicted is 'with waiting (how many turns wait for the receipt) and key_closes_at (when its provider forgets the key): the order of the queue, kept by triggers so that a page is read from the index';
 comment on column reconciliation_items.settlement is 'the number that the settlement of this item will have: receipts.settlements + 1 while open (R27)';
 create index reconciliation_items_unfinished_idx on reconciliation_items (next_look_at) where phase in ('open', 'decided');
+-- The order in which people see what is not done: no index grows with what is.
+create index reconciliation_items_priority_idx on reconciliation_items (
+  (not contradicted), (- waiting), key_closes_at, opened_at, thread_id, effect_key, settlement, kind) where phase <> 'done';
+
+create table receipt_work (
+  thread_id text collate "C" not null,
+  effect_key text collate "C" not null,
+  version bigint not null default 1,
+  claimed_by text,
+  claimed_until timestamptz not null default '-infinity',
+  snoozed_until timestamptz not null default '-infinity',
+  snoozed_answer text,
+  primary key (thread_id, effect_key)
+) with (fillfactor = 70);
+comment on table receipt_work is 'Who works on a receipt and until when it is out of sight; a row once anybody did. version is what such work compares with, never the receipt''s: a resolver''s look moves no work';
+comment on column receipt_work.snoozed_answer is 'what was observed last when it was snoozed until that changes; null where it is snoozed until a time';
+
+create table receipt_notes (
+  thread_id text collate "C" not null,
+  effect_key text collate "C" not null,
+  note_id text collate "C" not null,
+  kind text not null check (kind in ('comment', 'link', 'ticket', 'quotation', 'digest')),
+  actor text not null,
+  body bytea not null,
+  at timestamptz not null default clock_timestamp(),
+  primary key (thread_id, effect_key, note_id)
+);
+comment on table receipt_notes is 'What people said about a receipt and what they have seen that shows it; appended only';
 
 create table observations (
   thread_id text collate "C" not null,
@@ -253,8 +285,12 @@ create table audit_log (
   action text not null,
   thread_id text collate "C",
   effect_key text collate "C",
+  operation_id text collate "C",
   detail bytea not null
 );
+comment on column audit_log.operation_id is 'of the caller, so that a repeat is known as one (R11)';
+create index audit_log_receipt_idx on audit_log (thread_id, effect_key) where effect_key is not null;
+create unique index audit_log_operation_uq on audit_log (operation_id) where operation_id is not null;
 
 create table set_aside_turns (
   thread_id text collate "C" not null,

@@ -57,3 +57,7 @@ create trigger receipt_transitions_append_only_trg before update or delete on re
   for each row execute function refuse_change_v1();
 create trigger turns_append_only_trg before update or delete on turns
   for each row execute function refuse_change_v1();
+create trigger audit_log_append_only_trg before update or delete on audit_log
+  for each row execute function refuse_change_v1();
+create trigger receipt_notes_append_only_trg before update or delete on receipt_notes
+  for each row execute function refuse_change_v1();

@@ -1,25 +1,30 @@
 -- Purpose: a person contests a settlement (protocol R25, R27): no state changes, the receipt is contradicted, so that no attempt
 --   is made and its value is not handed out, and its item is open, on top of the queue, for a second person.
 -- Parameters: thread, key, the version that was seen, id of the contest (it makes a repeat known), who contests, why.
--- Returns one row: contested | changed | retrying | not_settled | not_found; the receipt's state and version now. Waits for
---   the receipt's lock. Indexes: the keys of receipts, observations and reconciliation_items.
+-- Returns one row: contested | held (another person works on it) | changed | retrying | not_settled | not_found; the receipt's
+--   state and version now, for held who has it until when. Waits for the receipt's lock. Indexes: the keys of receipts,
+--   receipt_work, observations and reconciliation_items.
 create function contest_receipt_v1(
   thread text, effect text, seen_version bigint, contest text, who text, why bytea)
-returns table (outcome text, state text, version bigint) language plpgsql as $$
+returns table (outcome text, state text, version bigint, owner text, until timestamptz) language plpgsql as $$
 #variable_conflict use_column
 declare
   receipt receipts;
+  work receipt_work;
   word text;
 begin
   select r.* into receipt from receipts as r where r.thread_id = thread and r.effect_key = effect for no key update;
   if not found then
-    return query select 'not_found', null::text, null::bigint;
+    return query select 'not_found', null::text, null::bigint, null::text, null::timestamptz;
     return;
   end if;
+  select w.* into work from receipt_work as w
+  where w.thread_id = thread and w.effect_key = effect and w.claimed_by <> who and w.claimed_until > clock_timestamp();
   word := case
     when exists (
       select from observations as o where o.thread_id = thread and o.effect_key = effect and o.finding = 'contested'
         and o.reference = contest) then 'contested'
+    when work.claimed_by is not null then 'held'
     when receipt.retry_until > clock_timestamp() then 'retrying'
     when receipt.version <> seen_version then 'changed'
     when not receipt.contradicted and (receipt.state not in ('completed', 'failed') or receipt.settlements = 0)
@@ -44,5 +49,5 @@ begin
       'contestId', contest, 'state', receipt.state, 'settlement', receipt.settlements, 'version', receipt.version)::text, 'UTF8'));
     word := 'contested';
   end if;
-  return query select word, r.state, r.version from receipts as r where r.thread_id = thread and r.effect_key = effect;
+  return query select word, r.state, r.version, work.claimed_by, work.claimed_until from receipts as r where r.thread_id = thread and r.effect_key = effect;
 end $$;

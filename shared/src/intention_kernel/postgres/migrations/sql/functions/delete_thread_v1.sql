@@ -2,8 +2,9 @@
 --   audit log. Refused while it has anything that is not over.
 -- Parameters: thread, who deletes it, why.
 -- Returns: deleted (also: it is already) | busy | receipts | items | outbox | not_found. Waits for the head's lock. Indexes: the
---   keys of threads, turns, turn_journal, receipts, receipt_transitions, blocked_steps, reconciliation_items, observations and
---   set_aside_turns by thread; receipts_open_idx; outbox (thread_id, topic, dedupe); rejected_requests and decisions are read whole.
+--   keys of threads, turns, turn_journal, receipts, receipt_transitions, blocked_steps, reconciliation_items, observations,
+--   receipt_work, receipt_notes and set_aside_turns by thread; receipts_open_idx; outbox
+--   (thread_id, topic, dedupe); rejected_requests and decisions are read whole.
 create function delete_thread_v1(thread text, who text, why text) returns text language plpgsql as $$
 declare
   head threads;
@@ -31,6 +32,8 @@ begin
   delete from receipt_transitions where thread_id = thread;
   delete from reconciliation_items where thread_id = thread;
   delete from observations where thread_id = thread;
+  delete from receipt_work where thread_id = thread;
+  delete from receipt_notes where thread_id = thread;
   delete from decisions where thread_id = thread;
   delete from set_aside_turns where thread_id = thread;
   delete from rejected_requests where thread_id = thread;

@@ -1,3 +1,0 @@
--- Purpose, parameters, returns: see decide_contest_v1.
-select outcome, state, version, settlement
-from decide_contest_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
