@@ -106,9 +106,10 @@ class _Answer:
     stored: bytes | None = None
     detail: str = ""
     returned: bool = True
+    called: bool = True
 
 
-_NEVER_CALLED = _Answer("failed", detail="the turn ended before the provider was called")
+_NEVER_CALLED = _Answer("failed", detail="the turn ended before the provider was called", called=False)
 
 
 class EffectAttempts:
@@ -279,6 +280,7 @@ class EffectAttempts:
             returned=said.returned,
             requested_at_ms=self._attempt.requested_at_ms,
             journal=journal,
+            called=said.called,
         )
         answer = await self._store.end(end)
         while isinstance(answer, Contended):

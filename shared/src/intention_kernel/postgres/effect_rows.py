@@ -94,6 +94,7 @@ def _end(row: EndAttempt) -> tuple[Any, ...]:
         None if row.value is None else pack(row.value),
         clean(row.detail).encode(),
         row.returned,
+        row.called,
         row.requested_at_ms,
     )
 
