@@ -37,8 +37,8 @@ _FOR_OPERATORS = frozenset({"unsettled receipts", "unfinished items", "blocked s
 class Setup:
     """How a campaign's system is set up and what its history may have.
 
-    `environment` goes to every process; `quiet_seconds` is how long it may take to come to rest; where traffic is not
-    `steady`, the disturbance sends for itself. `commands` run instead of a kind's console script, and `through` leads our
+    `environment` goes to every process; `quiet_seconds` is how long it may take to come to rest, `stays` names kinds of
+    work that are never done. Where traffic is not `steady`, the disturbance sends for itself. `commands` run instead of a kind's console script, and `through` leads our
     processes to the database another way.
     """
 
@@ -47,6 +47,7 @@ class Setup:
     environment: Mapping[str, str] = field(default_factory=dict)
     bank_faults: Faults = BANK_FAULTS
     quiet_seconds: float = 90.0
+    stays: frozenset[str] = frozenset()
     steady: bool = True
     commands: Mapping[Kind, Sequence[str | Path]] = field(default_factory=dict)
     through: Callable[[str], str] | None = None
@@ -136,7 +137,7 @@ async def _rest(arena: Arena, system: System) -> None:
     """Returns once nothing moves any more; says in `problems` what is left when patience is over."""
     clock = asyncio.get_running_loop().time
     deadline, told = clock() + arena.setup.quiet_seconds, clock()
-    ignored = _FOR_OPERATORS if arena.allowed.open_items else frozenset()
+    ignored = arena.setup.stays | (_FOR_OPERATORS if arena.allowed.open_items else frozenset())
     while left := [work for work in await system.open_work(arena.traffic.requests) if work.what not in ignored]:
         if clock() > deadline:
             arena.problems.append(f"left after {arena.setup.quiet_seconds:g} s: " + "; ".join(map(str, left)))
