@@ -16,16 +16,21 @@ SETTLED_AGAIN_POINTS; protocol R22):
 
 So nothing may be contradicted, and every receipt must be settled without a person.
 
+A relay that went on after its lease with records under way would send what another has sent meanwhile: it ends itself
+(R37), and counts in `relays_ended`; what runs it would start it again, and so does the campaign.
+
 That it struck: every armed stop has to be seen and resumed; a process stops at each of its points once.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from intention_kernel.testing.fleet import Kind, Member
+from outbox_relay.bootstrap import EXIT_FAIL_STOP
 
 from tests.campaigns.campaign import Campaign, Plan, Result
 from tests.campaigns.faults.failpoints import POINTS, shares
@@ -44,32 +49,42 @@ async def run(plan: Plan) -> Result:
 
 
 async def _pause_everywhere(arena: Arena) -> Counts:
-    stopped = sum(await asyncio.gather(*(_pause(arena, *share) for share in shares(arena, "stop", spared=1))))
+    lanes = await asyncio.gather(*(_pause(arena, *share) for share in shares(arena, "stop", spared=1)))
+    counts: Counter[str] = sum(lanes, Counter())
     wanted = arena.plan.count * sum(map(len, POINTS.values()))
-    if stopped < wanted:
-        arena.problems.append(f"{stopped} of {wanted} pauses happened")
-    return {"pauses": stopped, "failpoints": wanted // arena.plan.count}
+    if counts["pauses"] < wanted:
+        arena.problems.append(f"{counts['pauses']} of {wanted} pauses happened")
+    return {
+        "pauses": counts["pauses"],
+        "relays_ended": counts["relays_ended"],
+        "failpoints": wanted // arena.plan.count,
+    }
 
 
-async def _pause(arena: Arena, member: Member, armed: Sequence[str]) -> int:
-    """One life for each pass over the member's points; a life ends in order, its zombie's work with it."""
-    stopped = 0
-    for life in _lives(armed):
+async def _pause(arena: Arena, member: Member, armed: Sequence[str]) -> Counter[str]:
+    """Life after life with its points; a life ends in order, its zombie's work with it."""
+    counts: Counter[str] = Counter()
+    for life in _lives(member.kind, armed):
         await arena.fleet.arm(member, ",".join(life))
         seen = await resume_each_stop(member, len(life), _REACHED_SECONDS)
         if seen < len(life):
             arena.problems.append(f"{member.name} stopped {seen} times, it was armed with {', '.join(life)}")
-        stopped += seen
+        counts["pauses"] += seen
         member.process.resume()
         member.process.terminate()
-        if code := await member.process.await_end():
+        code = await member.process.await_end()
+        if member.kind == "outbox-relay" and code == EXIT_FAIL_STOP:
+            counts["relays_ended"] += 1
+        elif code:
             arena.problems.append(f"{member.name} ended with {code} after its pauses:\n{member.process.output()}")
     await arena.fleet.replace(member)
-    return stopped
+    return counts
 
 
-def _lives(armed: Sequence[str]) -> list[list[str]]:
-    """One process can be armed with a point once: the next time it comes belongs to the next process."""
+def _lives(kind: Kind, armed: Sequence[str]) -> list[list[str]]:
+    """Which points one process is armed with: one that a relay may not survive, of others any number of different ones."""
+    if kind == "outbox-relay":
+        return [[failpoint] for failpoint in armed]
     lives: list[dict[str, str]] = [{}]
     for failpoint in armed:
         name = failpoint.partition("=")[0]
