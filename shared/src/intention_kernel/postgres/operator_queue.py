@@ -36,8 +36,9 @@ from intention_kernel.postgres.text import clean, clean_or_none
 _SHOWN_LINES = 100
 """Audit lines that a case holds."""
 
-IN_ORDER = {"enable_sort": "off", "enable_incremental_sort": "off"}
-"""A page is read in the order of its index, and never sorted out of all that is open, whatever the planner thinks of a filter."""
+IN_ORDER = {"enable_sort": "off", "enable_incremental_sort": "off", "max_parallel_workers_per_gather": "0"}
+"""A page is read in the order of its index, and never sorted out of all that is open, whatever the planner thinks of a filter;
+and starting helpers takes longer than a page."""
 
 
 class PostgresQueue(PostgresReceipts):

@@ -361,7 +361,7 @@ audit_log = Table(
     _column("effect_key", ID, nullable=True),
     _column("operation_id", ID, nullable=True),
     _column("detail", LargeBinary),
-    Index("audit_log_receipt_idx", "thread_id", "effect_key", postgresql_where=text("effect_key is not null")),
+    Index("audit_log_receipt_idx", "thread_id", "effect_key", "id", postgresql_where=text("effect_key is not null")),
     Index("audit_log_operation_uq", "operation_id", unique=True, postgresql_where=text("operation_id is not null")),
 )
 

@@ -289,7 +289,7 @@ create table audit_log (
   detail bytea not null
 );
 comment on column audit_log.operation_id is 'of the caller, so that a repeat is known as one (R11)';
-create index audit_log_receipt_idx on audit_log (thread_id, effect_key) where effect_key is not null;
+create index audit_log_receipt_idx on audit_log (thread_id, effect_key, id) where effect_key is not null;
 create unique index audit_log_operation_uq on audit_log (operation_id) where operation_id is not null;
 
 create table set_aside_turns (
