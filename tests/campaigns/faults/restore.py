@@ -3,7 +3,7 @@
 What must hold: runners refuse and name `intention recover`; after it, everything that was asked gets its outcome once more,
 effects of the lost database are found again by their resolvers and nobody is called twice, and events go on above what
 the topic has (protocol R39). That it struck: every restore loses committed turns and receipts, the runners really refused,
-and there are as many recoveries and, of their cause, doubtful receipts.
+there are as many recoveries, and effects that were met again are doubtful because of them.
 """
 
 from __future__ import annotations
@@ -37,40 +37,57 @@ _REFUSED = 6
 """The exit code while somebody may still be alive."""
 
 _TURNS = "select count(*) from turns"
-_FOUND_AGAIN = "select count(*) from receipt_transitions where cause = 'restore'"
+_DOUBTFUL = "select count(*) from receipt_transitions where cause = 'restore'"
 _RECOVERIES = "select recoveries from installation"
 
 
 async def run(plan: Plan) -> Result:
-    """`count` restores; the seed says how old the copies are, and whether processes are killed or stopped before."""
+    """`count` restores; the seed says how old the copies are, and which of them lose what killed processes left."""
     return await play(plan, _restores, _SETUP)
 
 
 async def _restores(arena: Arena) -> Counts:
-    counts: Counts = {"restores": 0, "lost_turns": 0}
+    first_is_kill = arena.plan.draws.number(2, "kill") == 0
+    counts: Counts = {"restores": 0, "after_kills": 0, "lost_turns": 0}
     for number in range(arena.plan.count):
-        counts["lost_turns"] += await _restore(arena, str(number))
+        is_kill = (number % 2 == 0) == first_is_kill
+        counts["lost_turns"] += await _restore(arena, str(number), is_kill=is_kill)
         counts["restores"] += 1
+        counts["after_kills"] += int(is_kill)
         await arena.fleet.start_again()
     url = arena.place.installation.database_url
-    counts["found_again"] = await fetch_value(url, _FOUND_AGAIN)
+    await _await_doubt(arena)
     recoveries = await fetch_value(url, _RECOVERIES)
     if recoveries != arena.plan.count:
         arena.problems.append(f"{recoveries} recoveries are recorded, there were {arena.plan.count}")
     return counts
 
 
-async def _restore(arena: Arena, what: str) -> int:
-    """One of them, up to the recovery; nothing runs afterwards. Returns how many turns the lost database had more."""
+async def _await_doubt(arena: Arena) -> None:
+    """Until an effect of a lost database is written as uncertain: it is what becomes of those that run again."""
+    url, clock = arena.place.installation.database_url, asyncio.get_running_loop().time
+    deadline = clock() + _PATIENCE_SECONDS
+    while clock() < deadline:
+        if await fetch_value(url, _DOUBTFUL):
+            return
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+    arena.problems.append("no effect of a lost database was met again")
+
+
+async def _restore(arena: Arena, what: str, *, is_kill: bool) -> int:
+    """One of them, up to the recovery; nothing runs afterwards. Returns how many turns the lost database had more.
+
+    Processes are killed before the copy and stopped before the loss, or the other way round.
+    """
     url, draws = arena.place.installation.database_url, arena.plan.draws
     name = urlsplit(url).path.removeprefix("/")
     maintenance = arena.plan.ground.servers.database_url
     await asyncio.sleep(_LOAD_SECONDS * draws.fraction("before", what))
-    await arena.fleet.end_all(kill=draws.fraction("kill for the copy", what) < 0.5)
+    await arena.fleet.end_all(kill=not is_kill)
     await execute(maintenance, f'create database "{name}_older" template "{name}"')
     await arena.fleet.start_again()
     await asyncio.sleep(_LOAD_SECONDS + _MORE_LOAD_SECONDS * draws.fraction("after", what))
-    await arena.fleet.end_all(kill=draws.fraction("kill", what) < 0.5)
+    await arena.fleet.end_all(kill=is_kill)
     lost = await fetch_value(url, _TURNS) - await fetch_value(beside(url, f"{name}_older"), _TURNS)
     if lost <= 0:
         arena.problems.append(f"restore {what} lost no turn")
