@@ -99,6 +99,22 @@ async def test_a_probe_is_asked_for_where_there_is_a_resolver(db: Ledger) -> Non
     assert await db.connection.fetchval("select isfinite(next_look_at) from reconciliation_items")
 
 
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [
+        (None, "the provider keeps no key: the same call again is another effect"),
+        (7260.0, "the provider knows the key until"),
+        (30.0, "the provider has forgotten the key at"),
+    ],
+)
+async def test_the_providers_clock_is_shown(fresh_database: str, window: float | None, words: str) -> None:
+    async with ledger(fresh_database) as db:
+        await db.uncertain(window_seconds=window)
+        shown = await said(db, "show", "RECEIPT")
+        assert words in shown.out
+        assert ("for 1 h" in shown.out or "for 2 h" in shown.out) == (window == 7260.0)
+
+
 async def test_a_dry_run_says_what_happens_and_show_says_it_too(db: Ledger) -> None:
     receipt = await receipt_of(db)
     await db.connection.execute("insert into blocked_steps select thread_id, effect_key, 'turn-1', 1 from receipts")

@@ -14,6 +14,7 @@ from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.contracts.receipt import Summary
 from intention_kernel.ports.operator_queue import Phase, QueueItem
 from intention_kernel.ports.queue_work import AuditLine, Held, Work
+from intention_kernel.ports.receipt_ledger import OpenReceipt
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
 from intention_kernel.reconciliation.consequences import Consequences
 from intention_kernel.reconciliation.queue import Shown
@@ -114,6 +115,7 @@ def shown_lines(shown: Shown) -> Iterator[str]:
     yield f"payload {_json(receipt.payload)}"
     if receipt.value is not None or receipt.reference is not None:
         yield f"value {_json(receipt.value)} · reference {receipt.reference or 'none'}"
+    yield from _key_lines(case.open)
     yield from _section("waiting turns", case.blocked_turns)
     yield from _section(
         "history", (f"{_time(at.at)} {at.state} (attempt {at.attempt}, {at.cause})" for at in case.transitions)
@@ -136,6 +138,19 @@ def shown_lines(shown: Shown) -> Iterator[str]:
     yield from _section("said", (f"{_time(note.at)} {note.actor}: {note.kind}: {note.text}" for note in case.notes))
     yield from _section("audit, newest first", map(_audit_line, case.audit))
     yield from _choice_lines(shown)
+
+
+def _key_lines(receipt: OpenReceipt) -> Iterator[str]:
+    """The provider's clock: after it, the same call is another effect."""
+    facts = receipt.attempts
+    if not facts.deduplicates or facts.key_window_seconds is None:
+        yield "the provider keeps no key: the same call again is another effect"
+        return
+    closes = facts.first_prepared_at + timedelta(seconds=facts.key_window_seconds)
+    if closes > receipt.looked_at:
+        yield f"the provider knows the key until {moment(closes)}, for {age(closes - receipt.looked_at)}"
+    else:
+        yield f"the provider has forgotten the key at {moment(closes)}: the same call again is another effect"
 
 
 def _work_lines(work: Work, now: datetime) -> Iterator[str]:
