@@ -12,12 +12,14 @@ from intention_kernel.contracts.topics import Topics
 from intention_kernel.history.check import check_history
 from intention_kernel.history.values import Allowed, History
 from intention_kernel.testing.broker import open_broker
-from intention_kernel.testing.fleet import PROCESSES, Fleet, Kind, running_fleet
+from intention_kernel.testing.fleet import MOST_STARTING, PROCESSES, Fleet, Kind, Start, running_fleet
+from intention_kernel.testing.processes import Process
 from intention_kernel.testing.recorder import record_history
 from intention_kernel.testing.system import System, open_system
 from intention_kernel.verification.bank.faults import LONGEST_DELAY_SECONDS, Faults
 
 from tests.campaigns.campaign import Plan, Result
+from tests.campaigns.forking import open_nursery
 from tests.campaigns.place import Place, opened_place
 from tests.campaigns.traffic import Shape, Traffic
 
@@ -38,8 +40,10 @@ class Setup:
     """How a campaign's system is set up and what its history may have.
 
     `environment` goes to every process; `quiet_seconds` is how long it may take to come to rest, `stays` names kinds of
-    work that are never done. Where traffic is not `steady`, the disturbance sends for itself. `commands` run instead of a kind's console script, and `through` leads our
-    processes to the database another way.
+    work that are never done. Where traffic is not `steady`, the disturbance sends for itself. `commands` run instead of a
+    kind's console script, and `through` leads our
+    processes to the database another way. `forked` processes begin with everything loaded (`nursery`);
+    so many may be starting when one more is killed.
     """
 
     shape: Shape = field(default_factory=Shape)
@@ -51,6 +55,8 @@ class Setup:
     steady: bool = True
     commands: Mapping[Kind, Sequence[str | Path]] = field(default_factory=dict)
     through: Callable[[str], str] | None = None
+    forked: bool = False
+    most_starting: int = MOST_STARTING
 
 
 @dataclass(slots=True)
@@ -96,14 +102,27 @@ async def play(plan: Plan, disturb: Disturb, setup: Setup | None = None) -> Resu
 @asynccontextmanager
 async def _opened_arena(plan: Plan, setup: Setup) -> AsyncIterator[Arena]:
     ground = plan.ground
-    async with opened_place(ground.servers, ground.scratch, setup.environment, setup.through) as place:
+    async with (
+        opened_place(ground.servers, ground.scratch, setup.environment, setup.through) as place,
+        _starting(setup) as start,
+    ):
         await place.client.set_faults(replace(setup.bank_faults, seed=plan.seed))
         installation = place.installation
-        async with running_fleet(installation, setup.processes, setup.commands) as fleet:
+        async with running_fleet(installation, setup.processes, setup.commands, start, setup.most_starting) as fleet:
             plan.say(f"{sum(setup.processes.values())} processes are ready")
             async with open_broker(installation.kafka_bootstrap_servers) as broker:
                 traffic = Traffic(broker, Topics(installation.topic_prefix), plan.draws, setup.shape)
                 yield Arena(plan, place, fleet, traffic, setup)
+
+
+@asynccontextmanager
+async def _starting(setup: Setup) -> AsyncIterator[Start]:
+    """How this setup's processes are started."""
+    if setup.forked:
+        async with open_nursery() as nursery:
+            yield nursery.start
+    else:
+        yield Process.start
 
 
 async def _disturbed(arena: Arena, disturb: Disturb) -> Counts:

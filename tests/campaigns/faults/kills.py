@@ -9,7 +9,13 @@ from tests.campaigns.play import Arena, Counts, Setup, play
 from tests.campaigns.traffic import Shape
 
 _LONGEST_WAIT_SECONDS = 0.3
-_SETUP = Setup(shape=Shape(per_second=20.0))
+_SETUP = Setup(
+    shape=Shape(per_second=20.0),
+    processes={"turn-runner": 4, "outbox-relay": 3, "receipt-reconciler": 3},
+    forked=True,
+    most_starting=5,
+)
+"""A forked start costs little, and most of its time is the wait for the dead one's session."""
 
 
 async def run(plan: Plan) -> Result:

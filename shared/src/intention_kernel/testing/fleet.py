@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,11 @@ Kind = Literal["turn-runner", "outbox-relay", "receipt-reconciler"]
 
 PROCESSES: Mapping[Kind, int] = {"turn-runner": 3, "outbox-relay": 2, "receipt-reconciler": 2}
 
+Start = Callable[[str, Sequence[str | Path], Mapping[str, str]], Awaitable[Process]]
+"""How a process is started: its name, what it runs, and what is set for it."""
+
 _START_SECONDS = 120.0
-_MOST_STARTING = 2
+MOST_STARTING = 2
 """A start is dear: where more of them are under way at once, the work that is to be disturbed stands still."""
 
 
@@ -41,12 +44,19 @@ class Member:
 class Fleet:
     """Made by `running_fleet`. `ended` tells of processes that ended though nobody killed them."""
 
-    def __init__(self, installation: Installation, commands: Mapping[Kind, Sequence[str | Path]] | None = None) -> None:
+    def __init__(
+        self,
+        installation: Installation,
+        commands: Mapping[Kind, Sequence[str | Path]] | None = None,
+        start: Start = Process.start,
+        most_starting: int = MOST_STARTING,
+    ) -> None:
         self._installation = installation
         self._commands = commands or {}
+        self._start = start
         self._members: list[Member] = []
         self._names: Counter[Kind] = Counter()
-        self._starts = asyncio.Semaphore(_MOST_STARTING)
+        self._starts = asyncio.Semaphore(most_starting)
         self._getting_ready: set[asyncio.Task[None]] = set()
         self.killed: Counter[Kind] = Counter()
         self.ended: list[str] = []
@@ -197,7 +207,7 @@ class Fleet:
 
     async def _process(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> Process:
         variables = self._installation.variables() | {"INTENTION_INSTANCE": name} | dict(environment)
-        return await Process.start(name, command, variables)
+        return await self._start(name, command, variables)
 
 
 @asynccontextmanager
@@ -205,9 +215,11 @@ async def running_fleet(
     installation: Installation,
     processes: Mapping[Kind, int] = PROCESSES,
     commands: Mapping[Kind, Sequence[str | Path]] | None = None,
+    start: Start = Process.start,
+    most_starting: int = MOST_STARTING,
 ) -> AsyncIterator[Fleet]:
     """All of them ready. What runs at the end is killed. `commands` run instead of a kind's console script."""
-    fleet = Fleet(installation, commands)
+    fleet = Fleet(installation, commands, start, most_starting)
     try:
         await fleet.start(processes)
         yield fleet

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from intention_kernel.errors import InfrastructureError
 
@@ -38,13 +39,26 @@ def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
     return ours | dict(variables)
 
 
+class Child(Protocol):
+    """What is needed of a process that was started; asyncio's has it."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    @property
+    def stdout(self) -> asyncio.StreamReader | None: ...
+    async def wait(self) -> int: ...
+    def send_signal(self, number: signal.Signals, /) -> None: ...
+
+
 class Process:
     """One run of one command. An async context manager: what still runs at the end is killed and reaped.
 
     Every wait raises InfrastructureError with the process's last lines where it does not end in `seconds`.
     """
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, ready: str) -> None:
+    def __init__(self, name: str, process: Child, ready: str) -> None:
         self.name = name
         self._process = process
         self._ready_prefix = ready
