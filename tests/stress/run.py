@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
+from intention_kernel.postgres.operator_queue import open_queue
 from intention_kernel.postgres.pool import PINNED_PLANS
-from intention_kernel.postgres.reconciliation import open_receipts
 from intention_kernel.postgres.store import PostgresStore
 
 from tests.stress import checks
@@ -27,7 +27,7 @@ async def open_bench(database_url: str) -> AsyncIterator[Bench]:
     async with (
         PostgresStore.open(database_url) as first,
         PostgresStore.open(database_url) as second,
-        open_receipts(database_url) as receipts,
+        open_queue(database_url) as receipts,
     ):
         connection = await asyncpg.connect(database_url, server_settings=PINNED_PLANS)
         blocker = await asyncpg.connect(database_url)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import asyncpg
 from intention_kernel.contracts.json_codec import dumps
-from intention_kernel.postgres.reconciliation import PostgresReceipts
+from intention_kernel.postgres.operator_queue import PostgresQueue
 from intention_kernel.postgres.store import PostgresStore
 
 from tests.stress.gates import Parked
@@ -49,7 +49,7 @@ class Bench:
     """What all runs over one database share."""
 
     stores: tuple[PostgresStore, PostgresStore]
-    receipts: PostgresReceipts
+    receipts: PostgresQueue
     connection: asyncpg.Connection
     blocker: asyncpg.Connection
 
