@@ -27,7 +27,7 @@ from tests.campaigns.traffic import Shape
 _PROCESSES: dict[Kind, int] = {"turn-runner": 2, "outbox-relay": 1, "receipt-reconciler": 1}
 # A continuation that a lost settlement asked for is refused, and keeps its mark of the recovery for a redrive (R39, R33).
 _SETUP = Setup(
-    shape=Shape(per_second=8.0), processes=_PROCESSES, quiet_seconds=240.0, stays=frozenset({"journal entries"})
+    shape=Shape(per_second=5.0), processes=_PROCESSES, quiet_seconds=240.0, stays=frozenset({"journal entries"})
 )
 _LOAD_SECONDS = 2.0
 _MORE_LOAD_SECONDS = 4.0
