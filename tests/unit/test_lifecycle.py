@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
+from intention_kernel.lifecycle import set_or_after
 
 _PROGRAM = """
 import asyncio, sys, time
@@ -59,3 +61,14 @@ def test_a_process_ends_with_its_code_whatever_is_left_running(body: str, code: 
     )
     assert (ended.returncode, ended.stdout) == (code, "said\n"), ended.stderr
     assert ("ValueError: a bug" in ended.stderr) == ("a bug" in body)
+
+
+async def test_a_wait_that_ends_as_it_is_cancelled_is_cancelled() -> None:
+    """Who waits in a loop would go on for ever, and its process would not end (I-236)."""
+    event = asyncio.Event()
+    waiting = asyncio.create_task(set_or_after(event, 60.0))
+    await asyncio.sleep(0)
+    event.set()
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert waiting.cancelled()

@@ -92,9 +92,13 @@ async def until_reached(attempt: Callable[[], Awaitable[T]], stop: asyncio.Event
 
 
 async def set_or_after(event: asyncio.Event, seconds: float) -> None:
-    """Return when the event is set, or after that long."""
+    """Return when the event is set, or after that long; a cancellation is never lost.
+
+    `asyncio.wait_for` of Python 3.11 returns where the event is set and its task cancelled at the same moment.
+    """
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _code_of(run: Callable[[], None]) -> int:

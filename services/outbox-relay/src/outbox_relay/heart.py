@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ids import jittered_seconds
+from intention_kernel.lifecycle import set_or_after
 
 from outbox_relay import metrics
 from outbox_relay.shards import Shards
@@ -41,8 +41,7 @@ class Heart:
         while True:
             self._hurry.clear()
             pause = await self._beat_once()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), pause)
+            await set_or_after(self._hurry, pause)
 
     async def watch(self) -> None:
         """Lose at its deadline what was not renewed, for ever; does not depend on the store's answers."""

@@ -6,13 +6,13 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass
 
 from intention_kernel.clock import Clock
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import jittered_seconds
+from intention_kernel.lifecycle import set_or_after
 from intention_kernel.ports.outbox import Outbox, OutboxRow
 from intention_kernel.ports.publisher import Publisher
 
@@ -79,7 +79,8 @@ class Relay:
 
     async def _wait(self) -> None:
         try:
-            await asyncio.wait_for(self._changed.wait(), POLL_SECONDS)
+            async with asyncio.timeout(POLL_SECONDS):
+                await self._changed.wait()
         except TimeoutError:
             self.wake()
 
@@ -147,5 +148,4 @@ class Relay:
 
     async def _pause(self, failures: int) -> None:
         seconds = min(_BACKOFF_SECONDS * 2 ** min(failures - 1, 10), _LONGEST_BACKOFF_SECONDS)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), jittered_seconds(seconds))
+        await set_or_after(self._stopping, jittered_seconds(seconds))

@@ -190,7 +190,8 @@ class IdempotentProducer:
         with broker_errors(f"reaching Kafka at {','.join(self._servers)}"):
             try:
                 # The driver would ask for its producer id until it gets one.
-                await asyncio.wait_for(driver.start(), _START_SECONDS)
+                async with asyncio.timeout(_START_SECONDS):
+                    await driver.start()
             except BaseException:
                 await self._close(driver)
                 raise
@@ -199,7 +200,8 @@ class IdempotentProducer:
     async def _close(self, driver: _Driver | None) -> None:
         if driver is not None:
             with suppress(TimeoutError, KafkaError):
-                await asyncio.wait_for(driver.stop(), _STOP_SECONDS)
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await driver.stop()
 
 
 def _kind(error: BaseException) -> FailureKind:

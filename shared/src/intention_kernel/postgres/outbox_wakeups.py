@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 
 import asyncpg
 
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.ids import jittered_seconds
+from intention_kernel.lifecycle import set_or_after
 from intention_kernel.postgres.outbox_connections import store_errors
 
 WAKEUP_CHANNEL = "intention_outbox"
@@ -51,9 +51,8 @@ async def _listen_once(database_url: str, on_wakeup: Callable[[str], None]) -> N
         guard.cancel()
         on_wakeup("")
         while not ended.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), _PROBE_SECONDS)
-                break
-            await connection.execute("select 1", timeout=_PROBE_PATIENCE_SECONDS)
+            await set_or_after(ended, _PROBE_SECONDS)
+            if not ended.is_set():
+                await connection.execute("select 1", timeout=_PROBE_PATIENCE_SECONDS)
     finally:
         connection.terminate()

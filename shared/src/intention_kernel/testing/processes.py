@@ -104,7 +104,8 @@ class Process:
     async def await_ready(self, seconds: float = PATIENCE_SECONDS) -> str:
         """The line that it prints once it works; an error too where it ends before."""
         try:
-            line = await asyncio.wait_for(asyncio.shield(self._ready_line), seconds)
+            async with asyncio.timeout(seconds):
+                line = await asyncio.shield(self._ready_line)
         except TimeoutError:
             raise self._failure(f"was not ready within {seconds:g} s") from None
         if line is None:
