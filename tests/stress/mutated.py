@@ -104,22 +104,31 @@ def _install(mutation: Mutation) -> None:
         .replace("create trigger", "create or replace trigger")
         for path in paths(mutation, ".sql")
     ]
-    # Only now: it imports modules of ours, which may be changed ones.
+    # Only now: these import modules of ours, which may be changed ones.
     test_servers: Any = importlib.import_module("tests.support.servers")
-    create_database = test_servers.create_database
+    scratch: Any = importlib.import_module("intention_kernel.testing.scratch")
+    create_database, migrate = test_servers.create_database, scratch.migrate
 
-    async def create_mutated(servers: Servers, name: str, *, template: str = "template0") -> str:
-        url: str = await create_database(servers, name, template=template)
+    async def install(url: str) -> None:
         connection = await asyncpg.connect(url)
         try:
             for function in functions:
                 await connection.execute(function)
         finally:
             await connection.close()
+
+    async def create_mutated(servers: Servers, name: str, *, template: str = "template0") -> str:
+        url: str = await create_database(servers, name, template=template)
+        await install(url)
         return url
+
+    async def migrate_mutated(url: str, *, partitions: int) -> None:
+        await migrate(url, partitions=partitions)
+        await install(url)
 
     if functions:
         test_servers.create_database = create_mutated
+        scratch.migrate = migrate_mutated
 
 
 if os.environ.get("INTENTION_MUTATION"):
