@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 
-import asyncpg
 from intention_kernel.postgres.errors import DRIVER_ERRORS
 
+from tests.campaigns.looking import looking_at
 from tests.campaigns.play import Arena
 
 ONE_ATTEMPT: Mapping[str, str] = {"INTENTION_TURN_ATTEMPTS": "1", "INTENTION_SESSION_TIMEOUT_SECONDS": "60"}
@@ -16,7 +15,6 @@ ONE_ATTEMPT: Mapping[str, str] = {"INTENTION_TURN_ATTEMPTS": "1", "INTENTION_SES
 is killed. The group leaves a slow runner its partitions, for a turn that another runner begins is another attempt."""
 
 _LOOK_AGAIN_SECONDS = 0.05
-_ANSWER_SECONDS = 5.0
 
 
 async def seconds_until_a_commit(arena: Arena, patience_seconds: float) -> float:
@@ -39,18 +37,3 @@ async def seconds_until_a_commit(arena: Arena, patience_seconds: float) -> float
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
     arena.problems.append(f"nothing was committed within {patience_seconds:g} s after the fault was over")
     return clock() - begun
-
-
-@asynccontextmanager
-async def looking_at(database_url: str) -> AsyncIterator[asyncpg.Connection]:
-    """A connection that may write whatever the server's default is. Raises one of the driver's errors."""
-    connection = await asyncpg.connect(
-        database_url,
-        timeout=_ANSWER_SECONDS,
-        command_timeout=_ANSWER_SECONDS,
-        server_settings={"default_transaction_read_only": "off", "application_name": "campaign"},
-    )
-    try:
-        yield connection
-    finally:
-        connection.terminate()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from intention_kernel.contracts.topics import Topics
 from intention_kernel.history.check import check_history
 from intention_kernel.history.values import Allowed, History
+from intention_kernel.postgres.errors import DRIVER_ERRORS
 from intention_kernel.testing.broker import open_broker
 from intention_kernel.testing.fleet import MOST_STARTING, PROCESSES, Fleet, Kind, Start, running_fleet
 from intention_kernel.testing.processes import Process
@@ -20,6 +21,7 @@ from intention_kernel.verification.bank.faults import LONGEST_DELAY_SECONDS, Fau
 
 from tests.campaigns.campaign import Plan, Result
 from tests.campaigns.forking import open_nursery
+from tests.campaigns.looking import looking_at
 from tests.campaigns.place import Place, opened_place
 from tests.campaigns.traffic import Shape, Traffic
 
@@ -30,6 +32,10 @@ BANK_FAULTS = Faults(
 )
 """What the bank does wrong in every campaign: an unknown outcome is as common there as a process that dies."""
 
+_ENDED = (
+    "select (select count(*) from turns where turn_id not like 'reconciliation:%')"
+    " + (select count(*) from set_aside_turns where state = 'open')"
+)
 _LOOK_AGAIN_SECONDS = 0.25
 _PROGRESS_SECONDS = 10.0
 _FOR_OPERATORS = frozenset({"unsettled receipts", "unfinished items", "blocked steps", "journal entries"})
@@ -129,7 +135,7 @@ async def _disturbed(arena: Arena, disturb: Disturb) -> Counts:
     """The disturbance with its traffic, and lines of progress; an error carries what the processes printed."""
     over = asyncio.Event()
     sending = asyncio.create_task(arena.traffic.run(over)) if arena.setup.steady else None
-    telling = asyncio.create_task(_tell(arena))
+    telling, looking = asyncio.create_task(_tell(arena)), asyncio.create_task(_look(arena))
     try:
         counts = await disturb(arena)
     except Exception as error:
@@ -138,6 +144,7 @@ async def _disturbed(arena: Arena, disturb: Disturb) -> Counts:
     finally:
         over.set()
         telling.cancel()
+        looking.cancel()
         if sending is not None:
             await asyncio.wait([sending])
     if sending is not None:
@@ -150,6 +157,18 @@ async def _tell(arena: Arena) -> None:
         await asyncio.sleep(_PROGRESS_SECONDS)
         killed = sum(arena.fleet.killed.values())
         arena.plan.say(f"{len(arena.traffic.sent)} records sent, {killed} processes killed")
+
+
+async def _look(arena: Arena) -> None:
+    """Keep `ended` of the traffic up to date, as far as the database answers."""
+    url = arena.place.installation.database_url
+    while True:
+        with suppress(*DRIVER_ERRORS):
+            async with looking_at(url) as database:
+                while True:
+                    arena.traffic.ended = await database.fetchval(_ENDED)
+                    await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
 
 async def _rest(arena: Arena, system: System) -> None:

@@ -22,10 +22,12 @@ _AGAIN_SECONDS = 0.2
 class Shape:
     """How much there is of what: shares of all turns, at least 0, together at most 1; what is left has one effect.
 
-    `pause_seconds` is what a turn that thinks takes, `per_second` how many records go out while faults happen.
+    `pause_seconds` is what a turn that thinks takes, `per_second` how many records go out while faults happen; nothing
+    goes out while `most_waiting` turns have no outcome, for a slow machine has to come to rest, too.
     """
 
     threads: int = 40
+    most_waiting: int = 200
     per_second: float = 30.0
     two_effects: float = 0.15
     no_effect: float = 0.25
@@ -37,7 +39,10 @@ class Shape:
 
 @dataclass(slots=True)
 class Traffic:
-    """`sent` is everything that was sent, `requests` the turns among it. Made for one seed; records are numbered."""
+    """`sent` is everything that was sent, `requests` the turns among it. Made for one seed; records are numbered.
+
+    `ended` is how many turns had an outcome when somebody last looked.
+    """
 
     broker: Broker
     topics: Topics
@@ -45,12 +50,14 @@ class Traffic:
     shape: Shape = field(default_factory=Shape)
     sent: list[Sent] = field(default_factory=list)
     requests: list[TurnRequest] = field(default_factory=list)
+    ended: int = 0
     _number: int = 0
 
     async def run(self, until: asyncio.Event) -> None:
         """Send at the shape's pace until the event is set."""
         while not until.is_set():
-            await self.send_next()
+            if len(self.requests) - self.ended < self.shape.most_waiting:
+                await self.send_next()
             await asyncio.sleep(1.0 / self.shape.per_second)
 
     async def send(self, count: int) -> None:

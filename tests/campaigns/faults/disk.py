@@ -22,8 +22,9 @@ import psutil
 from intention_kernel.testing.fleet import Member
 
 from tests.campaigns.campaign import Campaign, Plan, Result
-from tests.campaigns.going_on import ONE_ATTEMPT, looking_at, seconds_until_a_commit
+from tests.campaigns.going_on import ONE_ATTEMPT, seconds_until_a_commit
 from tests.campaigns.ground import OwnServers
+from tests.campaigns.looking import looking_at
 from tests.campaigns.play import Arena, Counts, Setup, play
 from tests.campaigns.readiness import await_unready, is_alive
 from tests.campaigns.traffic import Shape

@@ -19,7 +19,7 @@ from intention_kernel.testing.fleet import Kind, Member
 from intention_kernel.verification.bank.steps import Emit, Pause, Reserve, Step
 
 from tests.campaigns.campaign import Campaign, Plan, Result
-from tests.campaigns.going_on import looking_at
+from tests.campaigns.looking import looking_at
 from tests.campaigns.metrics import counted
 from tests.campaigns.play import Arena, Counts, Setup, play
 from tests.campaigns.traffic import Shape

@@ -24,7 +24,7 @@ from intention_kernel.verification.bank.faults import Faults
 from intention_kernel.verification.bank.steps import Ask, Emit, Notify, Pause
 
 from tests.campaigns.campaign import Campaign, Plan, Result
-from tests.campaigns.going_on import looking_at
+from tests.campaigns.looking import looking_at
 from tests.campaigns.place import PARTITIONS
 from tests.campaigns.play import Arena, Counts, Setup, play
 
