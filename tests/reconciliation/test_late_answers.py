@@ -8,6 +8,7 @@ import pytest
 from intention_kernel.agent.effect import (
     Absent,
     Answer,
+    Call,
     Effect,
     EffectAuthority,
     Found,
@@ -20,6 +21,7 @@ from intention_kernel.clock import SystemClock
 from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.contracts.receipt import ReceiptState, Summary
 from intention_kernel.durability.operations import AbandonedOperations
+from intention_kernel.errors import EffectNotAppliedError
 from intention_kernel.ports.effect_store import EndAnswer, Prepare
 from intention_kernel.postgres.store import PostgresStore
 from intention_kernel.reconciliation.reconciler import Reconciler
@@ -86,11 +88,12 @@ async def test_an_answer_that_contradicts_the_settlement_goes_to_the_top_of_the_
         assert (below.thread_id, below.contradicted) == ("an older thread", False)
 
 
+@pytest.mark.parametrize("detail", ["the turn ended before the provider was called", "no stock"])
 @pytest.mark.parametrize(("is_told", "state"), [(True, "completed"), (False, "uncertain")])
-async def test_an_attempt_that_made_no_call_says_nothing_of_a_repeated_one(
-    fresh_database: str, is_told: bool, state: ReceiptState
+async def test_an_attempt_that_did_nothing_says_nothing_of_a_repeat_of_its_call(
+    fresh_database: str, is_told: bool, state: ReceiptState, detail: str
 ) -> None:
-    """R22, R25, R26: a process that slept before its call neither contradicts the resolver's nor settles it as not applied."""
+    """R22, R25, R26: never called or refused, it neither contradicts the resolver's nor settles it as not applied."""
     async with ledger(fresh_database) as db, PostgresStore.open(fresh_database) as store:
         ask = await _abandoned(db, store)
         await db.connection.execute("update receipts set deduplicates = true, key_window_seconds = 86400")
@@ -100,18 +103,53 @@ async def test_an_attempt_that_made_no_call_says_nothing_of_a_repeated_one(
                 raise ConnectionError("done, and the reply was lost")
             return {"charge": "ours"}
 
-        retrying = Effect(
-            "reserve",
-            dict,
-            lambda _: Summary("Reserve"),
-            IdempotentRetry(),
-            call=again,
-            provider_deduplicates=True,
-            key_window_seconds=86400.0,
-        )
-        assert (await _working(db, retrying).run_once()).settled == is_told
-        late = await store.end(replace(end_of(ask, "failed"), called=False, journal=()))
+        assert (await _working(db, _repeated(again)).run_once()).settled == is_told
+        late = await store.end(replace(end_of(ask, "failed"), detail=detail, journal=()))
         assert late == EndAnswer("ignored", state)
         [row] = await db.all("receipts")
         assert (row["state"], row["contradicted"]) == (state, False)
         assert row["returned_at"] is not None, "it has ended all the same"
+
+
+async def test_an_attempt_that_is_refused_while_its_call_is_repeated_settles_nothing(fresh_database: str) -> None:
+    """R22, R26: the repeat may be applied while the refusal is on its way back, and its answer is the one that counts."""
+    async with ledger(fresh_database) as db, PostgresStore.open(fresh_database) as store:
+        ask = await _abandoned(db, store)
+        await db.connection.execute("update receipts set deduplicates = true, key_window_seconds = 86400")
+
+        async def again(_: JsonValue, __: EffectAuthority, ___: Ports) -> JsonValue:
+            late = await store.end(replace(end_of(ask, "failed"), journal=()))
+            assert late == EndAnswer("ignored", "uncertain")
+            return {"charge": "ours"}
+
+        assert (await _working(db, _repeated(again)).run_once()).settled == 1
+        [row] = await db.all("receipts")
+        assert (row["state"], row["contradicted"], row["settlements"]) == ("completed", False, 1)
+
+
+async def test_an_attempt_that_did_it_all_the_same_contradicts_a_refused_repeat(fresh_database: str) -> None:
+    """R25: that something was done is proof, whoever says it."""
+    async with ledger(fresh_database) as db, PostgresStore.open(fresh_database) as store:
+        ask = await _abandoned(db, store)
+        await db.connection.execute(
+            "update receipts set deduplicates = true, key_window_seconds = 86400, call_deadline = prepared_at"
+        )
+
+        async def again(_: JsonValue, __: EffectAuthority, ___: Ports) -> JsonValue:
+            raise EffectNotAppliedError("no stock")
+
+        assert (await _working(db, _repeated(again)).run_once()).settled == 1
+        late = await store.end(replace(end_of(ask, "completed"), journal=()))
+        assert late == EndAnswer("contradicts", "failed", contradicted=True)
+
+
+def _repeated(call: Call) -> Effect:
+    return Effect(
+        "reserve",
+        dict,
+        lambda _: Summary("Reserve"),
+        IdempotentRetry(),
+        call=call,
+        provider_deduplicates=True,
+        key_window_seconds=86400.0,
+    )

@@ -106,10 +106,9 @@ class _Answer:
     stored: bytes | None = None
     detail: str = ""
     returned: bool = True
-    called: bool = True
 
 
-_NEVER_CALLED = _Answer("failed", detail="the turn ended before the provider was called", called=False)
+_NEVER_CALLED = _Answer("failed", detail="the turn ended before the provider was called")
 
 
 class EffectAttempts:
@@ -280,7 +279,6 @@ class EffectAttempts:
             returned=said.returned,
             requested_at_ms=self._attempt.requested_at_ms,
             journal=journal,
-            called=said.called,
         )
         answer = await self._store.end(end)
         while isinstance(answer, Contended):

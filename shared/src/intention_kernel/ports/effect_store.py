@@ -87,8 +87,7 @@ class EndAttempt:
 
     `returned` says that the operation's coroutine has ended: it can send nothing any more (R22 c). The outcome in
     `journal` is what the program will be told; the store writes `uncertain` instead where the answer does not stand (R25).
-    Not `called`: this attempt sent nothing, which says nothing of a resolver's repeats of the call: where there was one
-    the answer is ignored.
+    That it `failed` speaks of this attempt's own call: where a resolver has repeated that, it is ignored (R26).
     """
 
     thread_id: str
@@ -102,7 +101,6 @@ class EndAttempt:
     returned: bool
     requested_at_ms: int
     journal: tuple[JournalEntry, ...]
-    called: bool = True
 
 
 @dataclass(frozen=True, slots=True)

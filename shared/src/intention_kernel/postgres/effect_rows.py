@@ -94,7 +94,6 @@ def _end(row: EndAttempt) -> tuple[Any, ...]:
         None if row.value is None else pack(row.value),
         clean(row.detail).encode(),
         row.returned,
-        row.called,
         row.requested_at_ms,
     )
 

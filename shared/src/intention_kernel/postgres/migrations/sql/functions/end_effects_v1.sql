@@ -1,14 +1,13 @@
 -- Purpose: record what became of attempts (protocol R14, R16, R24, R25), whenever they say it.
 -- Parameters, one element a row, at most one row a receipt: thread, turn, key, attempt id, fence, outcome (completed |
---   failed | uncertain), value, detail, whether the operation has ended, whether it was called, request time. Journal
---   entries, one element each: ordinal of their row, entry, kind, key, outcome, request digest, body. And whether to wait
---   for what is locked elsewhere.
+--   failed | uncertain), value, detail, whether the operation has ended, request time. Journal entries, one element each:
+--   ordinal of their row, entry, kind, key, outcome, request digest, body. And whether to wait for what is locked elsewhere.
 -- Returns one row each: its ordinal, recorded | settled | agrees | contradicts | ignored | contended | absent, the state, and
 --   whether an answer disagrees with it. Where that is so, or the answer is not the record's, the journal says uncertain.
--- Indexes: the keys of threads, receipts, turn_journal, reconciliation_items; outbox (thread_id, topic, dedupe).
+-- Indexes: the keys of threads, receipts, receipt_transitions, turn_journal, reconciliation_items; outbox (thread_id, topic, dedupe).
 create function end_effects_v1(
   thread_ids text[], turn_ids text[], keys text[], attempt_ids uuid[], fences bigint[], said text[], answer_values bytea[],
-  details bytea[], returned boolean[], called boolean[], request_times bigint[],
+  details bytea[], returned boolean[], request_times bigint[],
   entry_ords bigint[], entries text[], entry_kinds text[], entry_keys text[], entry_outcomes text[], entry_digests bytea[],
   entry_bodies bytea[], wait boolean)
 returns table (ord bigint, outcome text, state text, contradicted boolean) language plpgsql as $$
@@ -33,17 +32,18 @@ begin
       when r.receipt_id <> all (held) then 'contended'
       when t.fence = a.fe and t.lease_nonce is not null and a.ord = any (entry_ords) and a.th <> all (locked) then 'contended'
       when r.attempt_id = a.aid and r.state = 'prepared' then 'recorded'
-      -- A resolver has repeated the call: that this attempt made none neither settles that nor disagrees with it (R22, R26).
-      when not a.cd and r.attempt_id = a.aid and exists (
-        select from receipt_transitions as m
-        where m.thread_id = a.th and m.effect_key = a.ky and m.attempt = r.attempt and m.cause = 'retry') then 'ignored'
       when r.attempt_id = a.aid and r.state = a.said then 'agrees'
       when a.said = 'uncertain' then 'ignored'
+      -- A resolver has repeated the call: that this one did nothing neither settles that nor disagrees with it (R26).
+      when r.attempt_id = a.aid and a.said = 'failed' and (
+        select true from receipt_transitions as m
+        where m.thread_id = a.th and m.effect_key = a.ky and m.attempt = r.attempt and m.cause = 'retry' limit 1
+      ) then 'ignored'
       when r.attempt_id = a.aid and r.state = 'uncertain' and not r.contradicted then 'settled'
       when r.attempt_id <> a.aid and a.said = 'failed' then 'agrees'
       else 'contradicts' end as verdict, t.fence = a.fe and t.lease_nonce is not null as is_mine,
       coalesce(r.contradicted, false) as disputed
-    from unnest(thread_ids, keys, attempt_ids, fences, said, called) with ordinality as a (th, ky, aid, fe, said, cd, ord)
+    from unnest(thread_ids, keys, attempt_ids, fences, said) with ordinality as a (th, ky, aid, fe, said, ord)
     left join receipts as r on r.thread_id = a.th and r.effect_key = a.ky
     left join threads as t on t.thread_id = a.th
     order by a.ord
