@@ -1,6 +1,6 @@
 """One slow thread among many: its turns take seconds each, those of the others next to nothing.
 
-Fault: the turns of one thread take 5 to 8 s, one after the other, while every other thread sends its turn, a share of them
+Fault: the turns of one thread take 5 to 8 s, one after the other until all others are done, while every other thread sends its turn, a share of them
 through the same partition and so behind a slow turn's record.
 
 What must hold: nobody waits for the slow thread. What a turn takes on this machine now is what the slowest one on another
@@ -15,8 +15,9 @@ database's own times. On a machine on which short turns take as long as slow one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from intention_kernel.kafka.partitioner import partition_for
@@ -33,8 +34,8 @@ _SLOW = "slow"
 _FASTEST_SECONDS, _SLOWEST_SECONDS = 5.0, 8.0
 _PER_SECOND = 60.0
 _MOMENT_SECONDS = 1.0
-_PATIENCE_SECONDS = 90.0
-_LOOK_AGAIN_SECONDS = 0.2
+_PATIENCE_SECONDS = 120.0
+_LOOK_AGAIN_SECONDS = 0.4
 _TURNS = """
 select thread_id, requested_at_ms / 1000.0::float8 as asked, extract(epoch from committed_at)::float8 as committed
 from turns where turn_id not like 'reconciliation:%' order by committed_at
@@ -57,15 +58,19 @@ async def run(plan: Plan) -> Result:
 
 async def _mix(arena: Arena) -> Counts:
     others = arena.plan.count - 1
-    # At least one slow turn runs for longer than all others take to be sent, and one more after that.
-    slow = 2 + int(others / _PER_SECOND / _FASTEST_SECONDS)
-    for number in range(slow):
-        await arena.traffic.say(_SLOW, [Pause(seconds=_slow_seconds(arena, number)), Emit(count=1)], f"slow-{number}")
-    for number in range(others):
-        steps = [Ask(name="quick")] if number % 2 else [Notify(key=f"quick-{number}")]
-        await arena.traffic.say(f"thread-{number}", steps)
-        await asyncio.sleep(1.0 / _PER_SECOND)
-    seen = _Seen(await _committed(arena, slow + others))
+    over = asyncio.Event()
+    working = asyncio.create_task(_work_slowly(arena, over))
+    try:
+        for number in range(others):
+            steps = [Ask(name="quick")] if number % 2 else [Notify(key=f"quick-{number}")]
+            await arena.traffic.say(f"thread-{number}", steps)
+            await asyncio.sleep(1.0 / _PER_SECOND)
+        await _committed(arena, lambda turns: sum(turn.thread_id != _SLOW for turn in turns) >= others)
+    finally:
+        over.set()
+        await asyncio.wait([working])
+    slow = working.result()
+    seen = _Seen(await _committed(arena, lambda turns: len(turns) >= slow + others))
     arena.problems += seen.problems(slow)
     return {
         "threads": arena.plan.count,
@@ -76,19 +81,33 @@ async def _mix(arena: Arena) -> Counts:
     }
 
 
+async def _work_slowly(arena: Arena, over: asyncio.Event) -> int:
+    """Keep the slow thread at work, a turn ahead of the one that runs, until the others are done; how many turns it got."""
+    number = 0
+    while not over.is_set():
+        await arena.traffic.say(_SLOW, [Pause(seconds=_slow_seconds(arena, number)), Emit(count=1)], f"slow-{number}")
+        number += 1
+        await _committed(arena, partial(_is_ahead, over, number))
+    return number
+
+
+def _is_ahead(over: asyncio.Event, sent: int, turns: Sequence[_Turn]) -> bool:
+    return over.is_set() or sum(turn.thread_id == _SLOW for turn in turns) >= sent - 1
+
+
 def _slow_seconds(arena: Arena, number: int) -> float:
     fraction = arena.plan.draws.fraction("slow", str(number))
     return _FASTEST_SECONDS + fraction * (_SLOWEST_SECONDS - _FASTEST_SECONDS)
 
 
-async def _committed(arena: Arena, wanted: int) -> list[_Turn]:
-    """All turns, once they are there; those that are there when patience is over."""
+async def _committed(arena: Arena, enough: Callable[[Sequence[_Turn]], bool]) -> Sequence[_Turn]:
+    """All turns, once there are enough; those that are there when patience is over."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + _PATIENCE_SECONDS
     async with looking_at(arena.place.installation.database_url) as database:
         while True:
             turns = [_Turn(**row) for row in await database.fetch(_TURNS)]
-            if len(turns) >= wanted or clock() > deadline:
+            if enough(turns) or clock() > deadline:
                 return turns
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
