@@ -40,13 +40,20 @@ def _prepared(world: World, request: Prepare, answer: Prepared, before: State) -
 
 def _ended(world: World, request: EndAttempt, answer: EndAnswer, now: State) -> None:
     receipt = now.receipts[request.effect_key]
-    number = world.attempts[request.attempt_id]
+    number = world.attempts.get(request.attempt_id)  # none where its prepare never arrived
     if answer.how in ("recorded", "settled") and receipt["attempt"] != number:
         raise world.violation(
             f"WRONG ATTEMPT: {request.effect_key}: attempt {number} ended attempt {receipt['attempt']}"
         )
     if request.outcome == "completed" and receipt["state"] != "completed" and not receipt["contradicted"]:
         raise world.violation(f"UNTOLD: {request.effect_key} is applied, its receipt is {receipt['state']}")
+
+
+def after_absence(world: World, parked: Parked) -> None:
+    """There is no such receipt: only what was never prepared, whatever its process was told, may hear that."""
+    request = parked.request
+    if not isinstance(request, EndAttempt) or request.attempt_id in world.attempts:
+        raise world.violation(f"ABSENT: {parked} finds no row")
 
 
 def _committed(world: World, commit: Commit, before: State) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from intention_kernel.errors import InfrastructureError
 
+_LOOK_AGAIN_SECONDS = 0.02
+
 
 class CutOffError(InfrastructureError):
     """The runner is dead: nothing of it reaches anybody any more."""
@@ -47,7 +49,7 @@ class Gates:
     ) -> Any:
         """Wait for the schedule, which runs `run` and hands over what it answers."""
         if not self.alive:
-            raise CutOffError("killed")
+            raise asyncio.CancelledError  # whoever asks again after the end of its process has no say in it
         parked = Parked(kind, name, subject, run, asyncio.get_running_loop().create_future(), request)
         self.parked.append(parked)
         self._moved.set()
@@ -74,13 +76,20 @@ class Gates:
         self.parked.remove(parked)
         parked.future.set_exception(error)
 
-    async def rest(self, task: asyncio.Task[Any] | None, seconds: float = 20.0) -> None:
-        """Return when the task has ended or waits at a gate."""
+    async def rest(self, task: asyncio.Task[Any] | None, kept: Callable[[], int], seconds: float = 20.0) -> None:
+        """Return when the task has ended or waits at a gate, and each of the `kept` answers does, too."""
         deadline = asyncio.get_running_loop().time() + seconds
-        while task is not None and not task.done() and not self.parked:
+        while len(self.parked) < _is_running(task) + kept():
             self._moved.clear()
             moved = asyncio.ensure_future(self._moved.wait())
             left = deadline - asyncio.get_running_loop().time()
-            await asyncio.wait({task, moved}, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
+            # Nothing tells of the end of a kept answer's recording.
+            bound = min(left, _LOOK_AGAIN_SECONDS) if kept() else left
+            waits: set[asyncio.Future[Any]] = {moved} if task is None or task.done() else {moved, task}
+            await asyncio.wait(waits, timeout=max(bound, 0), return_when=asyncio.FIRST_COMPLETED)
             moved.cancel()
             assert left > 0, "a runner neither went on nor waited"
+
+
+def _is_running(task: asyncio.Task[Any] | None) -> bool:
+    return task is not None and not task.done()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.stress import checks
+from tests.stress.moves_runner import execute
 from tests.stress.provider import Call
 from tests.stress.runner import Runner
 from tests.stress.world import Late, Move, World
@@ -106,9 +106,7 @@ def _provider(world: World, call: Call) -> Iterator[Move]:
 
 async def _arrive(world: World, late: Late) -> None:
     world.late.remove(late)
-    answer = await late.parked.run()
-    world.schedule.append(f"    -> {type(answer).__name__}")
-    await checks.after_statement(world, late.parked, answer)
+    await execute(world, late.parked)
 
 
 def _redrive(world: World) -> Iterator[Move]:

@@ -31,10 +31,11 @@ def runner_moves(world: World) -> Iterator[Move]:
 
 def _of(world: World, runner: Runner) -> Iterator[Move]:
     name = runner.name
-    if runner.work is not None:
+    if runner.work is not None or runner.gates.parked:
         yield Move(name, f"{name} is killed", lambda: _kill(world, runner), "kill")
-        for parked in runner.gates.parked:
-            yield from _parked(world, runner, parked)
+    for parked in runner.gates.parked:  # without work: what it has yet to record of a turn that it gave up
+        yield from _parked(world, runner, parked)
+    if runner.work is not None:
         return
     if runner.generation == world.generation and runner.position < len(world.log) and not runner.lane:
         record = world.log[runner.position]
@@ -117,14 +118,22 @@ async def _meet(world: World, first: tuple[Runner, Parked], second: tuple[Runner
 
 
 async def _go(world: World, runner: Runner, parked: Parked) -> None:
-    answer = await _execute(world, parked)
-    runner.gates.answer(parked, answer)
+    answer = await execute(world, parked)
+    if isinstance(answer, KeyError):
+        runner.gates.fail(parked, answer)
+    else:
+        runner.gates.answer(parked, answer)
     await settle(world, runner)
 
 
-async def _execute(world: World, parked: Parked) -> object:
+async def execute(world: World, parked: Parked) -> object:
+    """Its answer, whoever hears that; for an end of what was never prepared the error that it is told."""
     try:
         answer = await parked.run()
+    except KeyError as error:
+        checks.after_absence(world, parked)
+        world.schedule.append("    -> absent")
+        return error
     except IntentionKernelError as error:
         raise world.violation(f"ERROR: {parked} raises {error}") from error
     if parked.kind == "statement":
@@ -134,7 +143,7 @@ async def _execute(world: World, parked: Parked) -> object:
 
 
 async def _lose(world: World, parked: Parked) -> None:
-    await _execute(world, parked)
+    await execute(world, parked)
 
 
 async def _copy(world: World, runner: Runner, parked: Parked) -> None:
@@ -146,7 +155,7 @@ async def _unknown(world: World, runner: Runner, parked: Parked) -> None:
     fate = world.rng.randrange(3)
     world.schedule.append(f"    -> {('executed', 'never executed', 'still on its way')[fate]}")
     if fate == 0:
-        await _execute(world, parked)
+        await execute(world, parked)
     elif fate == 2:
         world.late.append(Late(runner.name, parked))
     await _fail(runner, parked, InfrastructureError("no answer"))
@@ -163,10 +172,7 @@ async def _kill(world: World, runner: Runner) -> None:
             world.schedule.append(f"    -> its {parked} is still on its way")
             world.late.append(Late(runner.name, parked))
     runner.gates.cut()
-    assert runner.work is not None
-    await asyncio.wait({runner.work.task})
-    runner.work.task.exception()
-    runner.work = None
+    await runner.end_work()
     runner.forget()
 
 
@@ -188,10 +194,9 @@ async def _deliver(world: World, runner: Runner) -> None:
 
 async def settle(world: World, runner: Runner) -> None:
     """Let the runner go on until it waits again or its delivery is over."""
-    if runner.work is None:
-        return
-    await runner.gates.rest(runner.work.task)
-    if not runner.work.task.done():
+    if runner.alive:
+        await runner.rest()
+    if runner.work is None or not runner.work.task.done():
         return
     record, result = runner.finish()
     word = f"{getattr(result, 'why', '')} {getattr(result, 'detail', '')}".strip()

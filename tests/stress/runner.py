@@ -61,6 +61,7 @@ class Runner:
     nonce: UUID | None = None
     alone: bool = False
     waits: bool = False
+    durability: Durability | None = None
 
     @property
     def alive(self) -> bool:
@@ -79,6 +80,7 @@ class Runner:
         self.work = None
         self.nonce = None
         self.alone = False
+        self.durability = None
         self.forget()
 
     def forget(self) -> None:
@@ -93,14 +95,29 @@ class Runner:
         record = self.lane[0]
         self.nonce = self.nonce or random_id()
         delivery = replace(delivery_of(record, self.nonce), alone=self.alone)
-        store = FaultyStore(self.store, self.gates)
         clock = SystemClock()
-        durability = Durability(
-            store, clock, TurnLimits(LEASE_SECONDS, attempts), ProcessIdentity(self.instance, self.boot)
-        )
+        if self.durability is None:
+            limits, process = TurnLimits(LEASE_SECONDS, attempts), ProcessIdentity(self.instance, self.boot)
+            self.durability = Durability(FaultyStore(self.store, self.gates), clock, limits, process)
         body = ProgramBody(agent, "stress", {}, Observers(KeptTraces(), (), None), clock, LEASE_SECONDS)
-        task = asyncio.get_running_loop().create_task(durability.with_turn(delivery, body))
+        task = asyncio.get_running_loop().create_task(self.durability.with_turn(delivery, body))
         self.work = Work(record, task)
+
+    async def rest(self) -> None:
+        """Wait until it waits: its delivery is over or at a gate, as is every answer that it has yet to record."""
+        await self.gates.rest(None if self.work is None else self.work.task, self._kept)
+
+    def _kept(self) -> int:
+        return self.durability.abandoned.pending if self.durability is not None else 0
+
+    async def end_work(self) -> None:
+        """Wait for what is left of a delivery that was cut off."""
+        if self.work is None:
+            return
+        await asyncio.wait({self.work.task})
+        if not self.work.task.cancelled():
+            self.work.task.exception()
+        self.work = None
 
     def finish(self) -> tuple[Record, Outcome | BeginAgain | InfrastructureError]:
         """Take what the delivery came to; anything but an outcome leaves the record in its lane."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -136,7 +135,4 @@ async def close(world: World) -> None:
     """Cut both runners off and wait for what is left of them."""
     for runner in world.runners:
         runner.gates.cut()
-        if runner.work is not None:
-            await asyncio.wait({runner.work.task})
-            if not runner.work.task.cancelled():
-                runner.work.task.exception()
+        await runner.end_work()

@@ -89,7 +89,7 @@ async def started_runner(settings: RunnerSettings) -> AsyncIterator[Runner]:
         await runner.store.record_start(instance, boot)
         await runner.consumer.start()
         yield runner
-        if runner.durability.abandoned.empty:
+        if not runner.durability.abandoned.pending:
             await runner.store.record_stop(instance, boot)
 
 

@@ -44,9 +44,9 @@ class AbandonedOperations:
         self._keep(_until_recorded(record))
 
     @property
-    def empty(self) -> bool:
-        """Nothing of this process can reach a provider any more."""
-        return not self._watchers
+    def pending(self) -> int:
+        """How many there are; with none nothing of this process can reach a provider any more."""
+        return len(self._watchers)
 
     async def drain(self, seconds: float) -> None:
         """Give late answers that long to arrive and be recorded."""
