@@ -322,6 +322,22 @@ async def test_a_repeated_call_that_proves_no_write_settles_as_not_applied(fresh
         assert (await db.receipt(receipt))["state"] == "failed"
 
 
+async def test_a_refused_repeat_settles_nothing_while_the_attempt_may_still_answer(fresh_database: str) -> None:
+    """R22: the attempt's own call may be under way, and would be applied after the conversation was told that nothing was."""
+    async with ledger(fresh_database) as db:
+        receipt = await db.uncertain(window_seconds=3600, deadline_in_seconds=30.0)
+        working = Provider(EffectNotAppliedError("no stock")).retried(db)
+        assert (await working.run_once()).settled == 0
+        row = await db.receipt(receipt)
+        assert (row["state"], row["retry_until"].year) == ("uncertain", 1)
+        assert "may still answer" in (await db.item())["reason"]
+        assert [seen["finding"] for seen in await db.all("observations")] == ["absent"]
+        await db.connection.execute("update receipts set returned_at = clock_timestamp()")
+        await db.due_now()
+        assert (await working.run_once()).settled == 1
+        assert (await db.receipt(receipt))["state"] == "failed"
+
+
 async def test_a_repeated_call_that_fails_leaves_the_receipt_uncertain_and_is_repeated_again(
     fresh_database: str,
 ) -> None:

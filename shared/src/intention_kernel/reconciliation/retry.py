@@ -14,7 +14,7 @@ from intention_kernel.errors import LONGEST_DETAIL, EffectNotAppliedError, words
 from intention_kernel.failpoints import failpoint
 from intention_kernel.ids import random_id
 from intention_kernel.ports.receipt_ledger import OpenReceipt, RetryAnswer, RetryBegun, RetryRefused, Settlement
-from intention_kernel.reconciliation.admissible import WINDOW_MARGIN_SECONDS
+from intention_kernel.reconciliation.admissible import WINDOW_MARGIN_SECONDS, Admitted, Look, not_applied, terms_of
 from intention_kernel.reconciliation.results import result_problem
 from intention_kernel.reconciliation.workbench import Workbench, Worked, logger, settlement_of
 
@@ -71,10 +71,7 @@ async def _take(
         return await _no_answer(bench, due, begun, f"no answer within {effect.call_timeout_seconds:g} s")
     error = task.exception()
     if isinstance(error, EffectNotAppliedError):
-        detail = str(error.detail)[:LONGEST_DETAIL]
-        await bench.observe(due, SOURCE, "absent", detail)
-        reason = f"the provider refused the same call: {detail}"
-        return await _answered(bench, due, begun, settlement_of(due, ACTOR, "not_applied", reason))
+        return await _absent(bench, due, effect, begun, str(error.detail)[:LONGEST_DETAIL])
     if error is not None:
         return await _no_answer(bench, due, begun, words_of(error))
     value = task.result()
@@ -84,6 +81,18 @@ async def _take(
     await bench.observe(due, SOURCE, "found", "the provider answered the same call", value)
     settlement = settlement_of(due, ACTOR, "applied", "the provider answered the same call", value)
     return await _answered(bench, due, begun, settlement)
+
+
+async def _absent(bench: Workbench, due: OpenReceipt, effect: Effect, begun: RetryBegun, detail: str) -> Worked:
+    """This call did nothing, which is a look that found nothing: the attempt's own may yet be applied (R22)."""
+    await bench.observe(due, SOURCE, "absent", detail)
+    verdict = not_applied(due.attempts, terms_of(effect), Look(started_at=due.looked_at), due.looked_at)
+    reason = f"the provider refused the same call: {detail}"
+    if isinstance(verdict, Admitted):
+        return await _answered(bench, due, begun, settlement_of(due, ACTOR, "not_applied", reason))
+    await bench.ledger.end_retry(due, begun, ended=not begun.earlier_unfinished)
+    soon = None if verdict.not_before is None else (verdict.not_before - due.looked_at).total_seconds()
+    return await bench.wait(due, f"{reason}; {verdict.reason}", at_most_seconds=soon)
 
 
 async def _no_answer(bench: Workbench, due: OpenReceipt, begun: RetryBegun, problem: str) -> Worked:
