@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -50,6 +49,9 @@ logger = logging.getLogger(__name__)
 CONTENDED_WAIT_SECONDS = 0.02
 STORE_IN_TROUBLE_SECONDS = 1.0
 """A prepare takes milliseconds; one that takes so long was asked while the database was away or next to it."""
+
+_LEASES = 2.5
+"""So many lease times after an attempt's end no copy of its statements is let in any more: one of a renewal may have come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +148,11 @@ class EffectAttempts:
         called_by = self._clock.monotonic_seconds() + seconds
         try:
             answer = await self._prepare(wanted, attempt_id, seconds)
-        except InfrastructureError:
-            # It may be prepared all the same, and nobody else can ever say that no call was made.
-            self._abandoned.keep(lambda: self._record_never_called(wanted, attempt_id))
+        except (InfrastructureError, LeaseLostError):
+            self._disown(wanted, attempt_id)
             raise
+        if isinstance(answer, Uncertain):
+            self._disown(wanted, attempt_id)
         if not isinstance(answer, Prepared):
             return _refusal(answer, wanted, receipt_id(self._attempt.thread_id, wanted.effect_key))
         await failpoint("runner.after_prepare")
@@ -296,9 +299,21 @@ class EffectAttempts:
             self._abandoned.keep(lambda: self._record_never_called(wanted, attempt_id))
             raise
 
-    async def _record_never_called(self, wanted: WantedEffect, attempt_id: UUID) -> None:
-        with suppress(KeyError):  # it never arrived
+    def _disown(self, wanted: WantedEffect, attempt_id: UUID) -> None:
+        """Say that no call was made, and none will be, of an attempt that may be prepared all the same.
+
+        An earlier copy of the statement may have been executed before its repeat was refused, or be on its way as long as the
+        lease may live; nobody else can ever say that such an attempt is over (R11, R22 c).
+        """
+        until = self._clock.monotonic_seconds() + _LEASES * self._attempt.lease_seconds
+        self._abandoned.keep(lambda: self._record_never_called(wanted, attempt_id, until))
+
+    async def _record_never_called(self, wanted: WantedEffect, attempt_id: UUID, until_seconds: float = 0.0) -> None:
+        try:
             await self._record(wanted, attempt_id, _NEVER_CALLED, ())
+        except KeyError:
+            if self._clock.monotonic_seconds() < until_seconds:
+                raise InfrastructureError(f"{wanted.effect_key} is not prepared, and may still be") from None
 
     def _unknown(self, wanted: WantedEffect, detail: str) -> Unknown:
         return Unknown(receipt_id(self._attempt.thread_id, wanted.effect_key), wanted.effect_key, detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import cast
@@ -31,7 +32,7 @@ from intention_kernel.errors import (
     LeaseLostError,
     TurnHeldError,
 )
-from intention_kernel.ports.effect_store import EndAnswer, EndAttempt, Prepare, PrepareAnswer
+from intention_kernel.ports.effect_store import EndAnswer, EndAttempt, Prepare, PrepareAnswer, Prepared
 from intention_kernel.ports.turn_store import Begun, Contended
 from intention_kernel.testing.boundary_calls import begin_of
 from intention_kernel.testing.boundary_harness import BoundaryHarness, BoundaryStore, receipt_of
@@ -231,6 +232,24 @@ class MisbehaviourContract:
         assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
         assert provider.calls == ["charge:order-1"]
 
+    @pytest.mark.parametrize("how", ["refused", "late"])
+    async def test_an_attempt_that_is_prepared_behind_its_back_is_said_to_be_over(
+        self, boundary: BoundaryHarness, how: str
+    ) -> None:
+        """R11, R22 c: a copy of the statement was executed before its repeat was refused, or is after the attempt's end."""
+        provider = Provider()
+        conversation = Conversation(boundary, charging(provider))
+        conversation.store = _CopiedPrepares(boundary, how)  # type: ignore[assignment]  # delegates the rest
+        durability = conversation.durability()
+        with suppress(InfrastructureError):
+            await durability.with_turn(conversation.delivery_of("charge", "t1"), conversation.body())
+        await durability.abandoned.drain(10.0)
+        receipt = await receipt_of(boundary, conversation.thread_id, "charge:order-1")
+        assert (receipt.state, receipt.returned) == ("failed", True)
+        await boundary.expire_lease(conversation.thread_id)
+        assert isinstance(await conversation.send("charge", "t1"), TurnCommitted)
+        assert provider.calls == ["charge:order-1"]
+
     async def test_a_task_that_outlives_its_program_tells_nothing_behind_the_end(
         self, boundary: BoundaryHarness
     ) -> None:
@@ -338,3 +357,38 @@ class _LostReplies:
         if self._left[call]:
             self._left[call] -= 1
             raise InfrastructureError("away")
+
+
+class _CopiedPrepares:
+    """A store whose first prepare comes twice, or after the attempt has asked what became of it."""
+
+    def __init__(self, boundary: BoundaryHarness, how: str) -> None:
+        self._boundary = boundary
+        self._how: str | None = how
+        self._late: Prepare | None = None
+        self._asked = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._boundary.store, name)
+
+    async def prepare(self, prepare: Prepare) -> PrepareAnswer:
+        how, self._how = self._how, None
+        if how == "refused":
+            assert isinstance(await self._boundary.store.prepare(prepare), Prepared)
+            await self._boundary.expire_lease(prepare.thread_id)
+        if how == "late":
+            self._late = prepare
+            raise InfrastructureError("away")
+        return await self._boundary.store.prepare(prepare)
+
+    async def release(self, thread_id: str, fence: int, *, count_attempt: bool) -> None:
+        if self._late is not None:
+            raise InfrastructureError("away")
+        await self._boundary.store.release(thread_id, fence, count_attempt=count_attempt)
+
+    async def end(self, end: EndAttempt) -> EndAnswer | Contended:
+        self._asked += 1
+        if self._late is not None and self._asked > 1:
+            late, self._late = self._late, None
+            assert isinstance(await self._boundary.store.prepare(late), Prepared)
+        return await self._boundary.store.end(end)
