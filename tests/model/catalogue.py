@@ -47,6 +47,8 @@ MUTATIONS = (
     Mutation("R25", "contest_is_a_settlement", "wrong"),
     Mutation("R26", "retry_inside_window", "repeats"),
     Mutation("R26", "retry_locks_the_item", "repeats"),
+    Mutation("R26", "repeats_outlive_refusals", "repeats-refused"),
+    Mutation("R26", "refused_repeats_are_looks", "repeats-refused"),
     Mutation("R27", "items_are_level_triggered", "items"),
     Mutation("R28", "ids_hold_settlements", "lostcall"),
     Mutation("R28", "continuations_need_a_settlement", "restore-waiting"),

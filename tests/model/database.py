@@ -258,5 +258,6 @@ def prepared(db: Database, key: str, state: str, attempt: int, runner: Runner) -
             contradicted=False,
             version=old.version + 1,
             recovery=db.incarnation,
+            repeated=False,
         )
     return with_receipt(db, key, row)

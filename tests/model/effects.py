@@ -117,6 +117,8 @@ def _judged(rules: Rules, db: Database, key: str, receipt: Receipt, outcome: str
         return database.move(db, key, outcome), "recorded"
     if outcome == "uncertain":
         return db, "ignored"
+    if mine and outcome == "failed" and receipt.repeated and rules.repeats_outlive_refusals:
+        return db, "agrees" if receipt.state == "failed" else "ignored"
     if mine and receipt.state == "uncertain" and not receipt.contradicted:
         if rules.late_answers_settle:
             return database.settle(rules, db, key, outcome), "settled late"

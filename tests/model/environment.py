@@ -97,7 +97,7 @@ class EnvironmentSteps:
         yield Step(f"provider applies {call.key}#{call.attempt}", done)
         if world.faults.lost_call and call.attempt > 0:
             yield Step(f"{call.key}#{call.attempt} is lost", spend(world, "lost_call")._replace(calls=others), True)
-        if world.faults.refusal and call.attempt > 0:
+        if world.faults.refusal and not known:
             refused = spend(world, "refusal")._replace(calls=others | {call._replace(state="refused")})
             yield Step(f"provider refuses {call.key}#{call.attempt}", refused, True)
 

@@ -9,6 +9,8 @@ from tests.model.effects import is_open
 from tests.model.rules import Rules
 from tests.model.scenario import Scenario
 from tests.model.state import (
+    EARLY_REPEAT,
+    REPEAT,
     Aside,
     Call,
     Continuation,
@@ -21,6 +23,7 @@ from tests.model.state import (
     journal_of,
     receipt_of,
     spend,
+    with_receipt,
 )
 
 OPPOSITE = {"completed": "failed", "failed": "completed"}
@@ -143,23 +146,25 @@ class ReconcilerSteps:
             inside = key in world.remembered or not self.rules.retry_inside_window
             if world.faults.retry and self.scenario.remembers and doubtful and inside:
                 sent = spend(world, "retry")
-                call = Call(key, -1, "sent")
-                after = sent._replace(calls=sent.calls | {call}, retries=sent.retries | {key})
+                call = Call(key, REPEAT if self._is_over(key) else EARLY_REPEAT, "sent")
+                db = with_receipt(sent.db, key, receipt._replace(repeated=True))
+                after = sent._replace(db=db, calls=sent.calls | {call}, retries=sent.retries | {key})
                 yield Step(f"resolver repeats the call of {key}", after)
-        for key in sorted(world.retries):
-            call = Call(key, -1, "applied")
-            if call in world.calls:
-                yield self._answered(key, call)
+        for call in sorted(world.calls):
+            if call.attempt < 0 and call.state != "sent":
+                yield self._answered(call)
 
-    def _answered(self, key: str, call: Call) -> Step:
+    def _answered(self, call: Call) -> Step:
+        key = call.key
         world = self.world._replace(retries=self.world.retries - {key}, calls=self.world.calls - {call})
         receipt = receipt_of(world.db, key)
-        db = world.db
-        if receipt is not None and receipt.state == "uncertain":
-            db = database.settle(self.rules, db, key, "completed")
-        elif receipt is not None and receipt.state == "failed":
+        db, state = world.db, "completed" if call.state == "applied" else "failed"
+        proves = state == "completed" or call.attempt == REPEAT or not self.rules.refused_repeats_are_looks
+        if receipt is not None and receipt.state == "uncertain" and proves:
+            db = database.settle(self.rules, db, key, state)
+        elif receipt is not None and receipt.state == OPPOSITE[state] and proves:
             db = database.contradict(db, key)
-        return Step(f"the repeat of {key} is answered", world._replace(db=db))
+        return Step(f"the repeat of {key} is answered: {state}", world._replace(db=db))
 
     # --- continuations are owned (R31)
 

@@ -34,6 +34,8 @@ class Rules:
     contest_is_a_settlement: bool = True  # R25: a contest moves the receipt and asks for no continuation
     retry_inside_window: bool = True  # R26: the resolver repeats the call however old it is
     retry_locks_the_item: bool = True  # R26: nothing found settles while a repeat runs
+    repeats_outlive_refusals: bool = True  # R26 (ADR 2): that an attempt did nothing speaks for a repeat of it, too
+    refused_repeats_are_looks: bool = True  # R26 (ADR 2): a refused repeat settles while the attempt may still answer
     items_are_level_triggered: bool = True  # R27: only the scanner's own transition opens an item
     ids_hold_settlements: bool = True  # R28: one continuation id per receipt
     continuations_need_a_settlement: bool = True  # R28: a request without one runs

@@ -267,6 +267,13 @@ class RunnerSteps:
         runner = self.runner
         sent = self.world._replace(calls=self.world.calls | {Call(runner.key, runner.attempt, "sent")})
         yield self._step(f"sends {runner.key}#{runner.attempt}", self._to(runner._replace(at="wait"), sent))
+        if self.world.faults.uncalled and not self.world.db.head.live:
+            yield from self._never_calls(spend(self.world, "uncalled"))
+
+    def _never_calls(self, world: World) -> Iterator[Step]:
+        """It notices in time that its lease is over; no program sees that, and its turn begins again."""
+        done = ended(self.rules, world, self.runner, "failed", False)
+        yield self._step(f"makes no call: {done.label}", self._to(idle(self.runner), done.world), True, done.broken)
 
     def _wait(self) -> Iterator[Step]:
         runner, world = self.runner, self.world

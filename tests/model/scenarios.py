@@ -155,6 +155,13 @@ _ALL = (
         faults=Faults(timeout=1, lost_call=1, look=1, retry=1, forget=1, crash=1),
     ),
     Scenario(
+        "repeats-refused",
+        "repeated while its holder is paused: a refusal, a call that is never made",
+        remembers=True,
+        two_runners=False,
+        faults=Faults(pause=1, refusal=1, retry=1, uncalled=1, crash=1),
+    ),
+    Scenario(
         "wrong",
         "somebody settles wrongly, a late answer disagrees",
         two_runners=False,

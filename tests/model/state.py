@@ -46,7 +46,8 @@ class Head(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """An effect's row. `turn` is the one that prepared it first; `issues` counts requests at the present settlement."""
+    """An effect's row. `turn` is the one that prepared it first; `issues` counts requests at the present settlement;
+    `repeated` that a resolver has repeated this attempt's call."""
 
     state: str
     attempt: int
@@ -57,6 +58,7 @@ class Receipt(NamedTuple):
     settlements: int = 0
     issues: int = 0
     recovery: int = 0
+    repeated: bool = False
 
 
 class Aside(NamedTuple):
@@ -126,8 +128,15 @@ class Runner(NamedTuple):
     note: str = ""
 
 
+REPEAT = -1
+"""A resolver's repeat of a call, begun when nothing of the attempt could happen any more."""
+
+EARLY_REPEAT = -2
+"""One that was begun while the attempt itself might still be applied."""
+
+
 class Call(NamedTuple):
-    """A request to the provider: sent, applied or refused."""
+    """A request to the provider: sent, applied or refused. `attempt` is a number, REPEAT or EARLY_REPEAT."""
 
     key: str
     attempt: int
@@ -165,6 +174,7 @@ class Faults(NamedTuple):
     forget: int = 0
     backup: int = 0
     restore: int = 0
+    uncalled: int = 0
 
 
 class World(NamedTuple):
