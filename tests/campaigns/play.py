@@ -91,11 +91,16 @@ async def play(plan: Plan, disturb: Disturb, setup: Setup | None = None) -> Resu
     could not be run at all.
     """
     async with _opened_arena(plan, setup or Setup()) as arena:
-        counts = await _disturbed(arena, disturb)
-        await arena.place.client.set_faults(Faults())
-        plan.say("no more faults; waiting until all is quiet")
+        reviving = asyncio.create_task(_revive_relays(arena))
+        try:
+            counts = await _disturbed(arena, disturb)
+            await arena.place.client.set_faults(Faults())
+            plan.say("no more faults; waiting until all is quiet")
+            async with open_system(arena.place.installation) as system:
+                await _rest(arena, system)
+        finally:
+            reviving.cancel()
         async with open_system(arena.place.installation) as system:
-            await _rest(arena, system)
             await arena.fleet.stop()
             history = await record_history(system, arena.traffic.sent, await arena.place.client.applied())
         findings = tuple(check_history(history, arena.allowed))
@@ -119,6 +124,13 @@ async def _opened_arena(plan: Plan, setup: Setup) -> AsyncIterator[Arena]:
             async with open_broker(installation.kafka_bootstrap_servers) as broker:
                 traffic = Traffic(broker, Topics(installation.topic_prefix), plan.draws, setup.shape)
                 yield Arena(plan, place, fleet, traffic, setup)
+
+
+async def _revive_relays(arena: Arena) -> None:
+    """Start relays again that ended themselves since they lost a shard with records under way (R37)."""
+    while True:
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+        await arena.fleet.revive()
 
 
 @asynccontextmanager

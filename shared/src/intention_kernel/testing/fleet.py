@@ -25,6 +25,10 @@ PROCESSES: Mapping[Kind, int] = {"turn-runner": 3, "outbox-relay": 2, "receipt-r
 Start = Callable[[str, Sequence[str | Path], Mapping[str, str]], Awaitable[Process]]
 """How a process is started: its name, what it runs, and what is set for it."""
 
+FAIL_STOPS: Mapping[Kind, int] = {"outbox-relay": 70}
+"""Codes with which a kind ends itself by design: a relay that lost a shard with records under way (protocol R37). Whatever
+runs it has to start it again, which `revive` does."""
+
 _START_SECONDS = 120.0
 MOST_STARTING = 2
 """A start is dear: where more of them are under way at once, the work that is to be disturbed stands still."""
@@ -59,6 +63,7 @@ class Fleet:
         self._starts = asyncio.Semaphore(most_starting)
         self._getting_ready: set[asyncio.Task[None]] = set()
         self.killed: Counter[Kind] = Counter()
+        self.revived: Counter[Kind] = Counter()
         self.ended: list[str] = []
 
     @property
@@ -117,6 +122,15 @@ class Fleet:
             variables = {"INTENTION_FAILPOINTS": failpoints}
             member.process = await self._process(member.name, member.command, variables)
 
+    async def revive(self) -> None:
+        """Start again, not awaited, what ended itself by design."""
+        for member in self._members:
+            if member.ready and _has_fail_stopped(member):
+                member.ready = False
+                self.revived[member.kind] += 1
+                await self._starts.acquire()
+                await self._succeed(member, {})
+
     async def await_death(self, member: Member, seconds: float = _START_SECONDS) -> bool:
         """Whether it ended by SIGKILL within `seconds`; any other end is told in `ended`."""
         try:
@@ -142,6 +156,7 @@ class Fleet:
         await asyncio.gather(*self._getting_ready, return_exceptions=True)
         for member in self._members:
             self._look_at(member)
+            member.ready = False
             if kill:
                 member.process.kill()
             else:
@@ -149,7 +164,7 @@ class Fleet:
         for member in self._members:
             code = await member.process.await_end()
             self.killed[member.kind] += kill
-            if code and not kill:
+            if code and not kill and not _has_fail_stopped(member):
                 self.ended.append(f"{member.name} ended with {code} when it was stopped:\n{member.process.output()}")
 
     async def start_again(self) -> None:
@@ -157,6 +172,8 @@ class Fleet:
         for member in self._members:
             member.process = await self._process(member.name, member.command, {})
         await asyncio.gather(*(member.process.await_ready(_START_SECONDS) for member in self._members))
+        for member in self._members:
+            member.ready = True
 
     async def stop(self) -> None:
         """End all of them in order, and say in `ended` what had ended before or did not end well."""
@@ -166,7 +183,7 @@ class Fleet:
             member.process.terminate()
         for member in self._members:
             code = await member.process.await_end()
-            if code and not self.ended:
+            if code and not _has_fail_stopped(member) and not self.ended:
                 self.ended.append(f"{member.name} ended with {code} when it was stopped:\n{member.process.output()}")
 
     async def close(self) -> None:
@@ -183,7 +200,7 @@ class Fleet:
         )
 
     def _look_at(self, member: Member) -> None:
-        if not member.process.running:
+        if not member.process.running and not _has_fail_stopped(member):
             self.ended.append(f"{member.name} ended though nobody killed it:\n{member.process.output()}")
 
     async def _replace(self, member: Member, environment: Mapping[str, str]) -> None:
@@ -191,6 +208,9 @@ class Fleet:
         member.ready = False
         await member.process.await_end()
         self.killed[member.kind] += 1
+        await self._succeed(member, environment)
+
+    async def _succeed(self, member: Member, environment: Mapping[str, str]) -> None:
         member.process = await self._process(member.name, member.command, environment)
         task = asyncio.create_task(self._await_ready(member))
         self._getting_ready.add(task)
@@ -208,6 +228,10 @@ class Fleet:
     async def _process(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> Process:
         variables = self._installation.variables() | {"INTENTION_INSTANCE": name} | dict(environment)
         return await self._start(name, command, variables)
+
+
+def _has_fail_stopped(member: Member) -> bool:
+    return member.process.code is not None and member.process.code == FAIL_STOPS.get(member.kind)
 
 
 @asynccontextmanager

@@ -97,6 +97,11 @@ class Process:
         """Whether it has not ended; a paused process runs."""
         return self._process.returncode is None
 
+    @property
+    def code(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self._process.returncode
+
     def output(self) -> str:
         """The last lines of its standard output and standard error, as they came."""
         return "\n".join(self._lines)
