@@ -1,8 +1,7 @@
 """A full disk under Postgres, and a database that became read-only.
 
-Fault, in turns: the server's processes get a limit on the size of their files that is the size of one table's, so that this
-table cannot grow ("could not extend file"), first the one of turns, then that of the journal; and
-default_transaction_read_only is set for all sessions, those that are there among them (25006).
+Fault, in turns: the server's processes get a limit on the size of their files that is the size of the table of turns, so that
+it cannot grow ("could not extend file"); and default_transaction_read_only is set for all sessions, those that are there among them (25006).
 
 What must hold: both are infrastructure's errors. No attempt is used up by them, though each turn has one only, and nothing is
 set aside; no process ends or says in `/livez` that it is stuck; runners, and where nothing can be written the others, too,
@@ -30,7 +29,6 @@ from tests.campaigns.readiness import await_unready, is_alive
 from tests.campaigns.traffic import Shape
 
 _SETUP = Setup(shape=Shape(per_second=20.0, no_effect=0.2), environment=ONE_ATTEMPT)
-_TABLES = ("turns", "turn_journal")
 _FULL_SAYS, _READ_ONLY_SAYS = b"could not extend file", b"in a read-only transaction"
 _UNREADY_SECONDS = 45.0
 """A runner asks for ten seconds before it calls the database away."""
@@ -40,16 +38,15 @@ _SEGMENT_BYTES = 16 << 20
 """Of the write-ahead log; a limit below it would end the server instead."""
 
 _MORE_BYTES = 1 << 20
-_FILLERS = {
-    "turns": "insert into turns (thread_id, turn_id, revision, status, digest, request, requested_at_ms, result,"
-    " first_sequence, event_count, events, fence) select 'filler', number::text, number, 'completed', '', '', 0,"
-    " decode(repeat('00', 7000), 'hex'), 0, 0, '', 0 from generate_series(1, $1::integer) as number",
-    "turn_journal": "insert into turn_journal (thread_id, turn_id, entry, kind, request_digest, body, requested_at_ms)"
-    " select 'filler', 'filler', number::text, 'recorded', '', array_to_string(array("
-    "select md5(number::text || part::text) from generate_series(1, 200) as part), '')::bytea, 0"
-    " from generate_series(1, $1::integer) as number",
-}
+_SIZE = "select pg_relation_size('turns'::regclass)"
+_FILLER = """
+insert into turns (thread_id, turn_id, revision, status, digest, request, requested_at_ms, result, first_sequence, event_count,
+  events, fence)
+select 'filler', number::text, number, 'completed', '', '', 0, decode(repeat('00', 7000), 'hex'), 0, 0, '', 0
+from generate_series(1, $1::integer) as number
+"""
 _ROW_BYTES = 6000
+"""What a filler takes at least."""
 
 
 async def run(plan: Plan) -> Result:
@@ -61,21 +58,20 @@ async def _disturb(arena: Arena) -> Counts:
     counts: dict[str, int] = {"full": 0, "read_only": 0, "said_by_server": 0, "unready": 0}
     longest = 0.0
     async with looking_at(arena.place.installation.database_url) as database:
-        for table in _TABLES:
-            await database.execute(f"alter table {table} set (autovacuum_enabled = off)")
+        await database.execute("alter table turns set (autovacuum_enabled = off)")
         for number in range(arena.plan.count):
             if (number + arena.plan.seed) % 2:
-                await _fill_up(arena, database, _TABLES[number // 2 % len(_TABLES)], counts)
+                await _fill_up(arena, database, counts)
             else:
                 await _forbid_writes(arena, database, counts)
             longest = max(longest, await seconds_until_a_commit(arena, _PATIENCE_SECONDS))
     return {**counts, "longest_recovery_seconds": round(longest, 2)}
 
 
-async def _fill_up(arena: Arena, database: asyncpg.Connection, table: str, counts: dict[str, int]) -> None:
-    """The table's file becomes the largest of all, and no file may become larger."""
-    await _bloat(database, table)
-    size = await database.fetchval("select pg_relation_size($1::regclass)", table)
+async def _fill_up(arena: Arena, database: asyncpg.Connection, counts: dict[str, int]) -> None:
+    """The file of turns becomes the largest of all, and no file may become larger."""
+    size = await _bloat(database)
+    assert size > _SEGMENT_BYTES, f"the table has {size} bytes: such a limit would end the server"
     own = arena.plan.ground.own
     runners = [member for member in arena.fleet.members if member.kind == "turn-runner"]
     async with _heard(arena, _FULL_SAYS, counts):
@@ -120,17 +116,15 @@ async def _heard(arena: Arena, words: bytes, counts: dict[str, int]) -> AsyncIte
         arena.problems.append(f"the server never said {words.decode()!r}: the fault did not strike")
 
 
-async def _bloat(database: asyncpg.Connection, table: str) -> None:
-    """Rows that are taken back leave their space in the file, larger than any other of it and than the log's."""
-    sizes = await database.fetch(
-        "select pg_relation_size(name::regclass) as bytes from unnest($1::text[]) as name", _TABLES
-    )
-    wanted = max(_SEGMENT_BYTES, *(row["bytes"] for row in sizes)) + _MORE_BYTES
-    missing = wanted - await database.fetchval("select pg_relation_size($1::regclass)", table)
-    transaction = database.transaction()
-    await transaction.start()
-    await database.execute(_FILLERS[table], missing // _ROW_BYTES, timeout=_PATIENCE_SECONDS)
-    await transaction.rollback()
+async def _bloat(database: asyncpg.Connection) -> int:
+    """Rows that are taken back leave their space in the file, which gets larger than the log's; its size in bytes."""
+    missing = _SEGMENT_BYTES + _MORE_BYTES - await database.fetchval(_SIZE)
+    if missing > 0:
+        transaction = database.transaction()
+        await transaction.start()
+        await database.execute(_FILLER, missing // _ROW_BYTES, timeout=_PATIENCE_SECONDS)
+        await transaction.rollback()
+    return int(await database.fetchval(_SIZE))
 
 
 def _limit_files(own: OwnServers, most_bytes: int) -> None:
