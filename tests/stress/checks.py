@@ -54,6 +54,7 @@ def after_absence(world: World, parked: Parked) -> None:
     request = parked.request
     if not isinstance(request, EndAttempt) or request.attempt_id in world.attempts:
         raise world.violation(f"ABSENT: {parked} finds no row")
+    world.absent.add(request.attempt_id)
 
 
 def _committed(world: World, commit: Commit, before: State) -> None:

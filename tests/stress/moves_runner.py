@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 
 from intention_kernel.errors import InfrastructureError, IntentionKernelError
+from intention_kernel.ports.effect_store import EndAttempt
 from intention_kernel.postgres.packing import unpack
 
 from tests.stress import checks
@@ -50,6 +51,8 @@ def _of(world: World, runner: Runner) -> Iterator[Move]:
 
 def _parked(world: World, runner: Runner, parked: Parked) -> Iterator[Move]:
     name = runner.name
+    if _asks_in_vain(world, parked):
+        return
     if parked.kind == "reply":
         yield from _reply(world, runner, parked)
         return
@@ -60,6 +63,12 @@ def _parked(world: World, runner: Runner, parked: Parked) -> Iterator[Move]:
         yield Move(name, f"{name}: {parked}, answer lost, to be sent again", lambda: _lose(world, parked), "lose")
         yield Move(name, f"{name}: {parked}, and a copy comes late", lambda: _copy(world, runner, parked), "late")
         yield Move(name, f"{name}: {parked}: unknown", lambda: _unknown(world, runner, parked), "unknown")
+
+
+def _asks_in_vain(world: World, parked: Parked) -> bool:
+    """It was told that there is no such attempt and asks again, while leases might live: only a late prepare changes that."""
+    request = parked.request
+    return isinstance(request, EndAttempt) and request.attempt_id in world.absent - set(world.attempts)
 
 
 def _reply(world: World, runner: Runner, parked: Parked) -> Iterator[Move]:

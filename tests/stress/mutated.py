@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import asyncpg
+import pytest
 from intention_kernel.servers.addresses import Servers
 
 from tests.stress.mutation import Edit, Mutation
@@ -104,7 +105,8 @@ def _install(mutation: Mutation) -> None:
         .replace("create trigger", "create or replace trigger")
         for path in paths(mutation, ".sql")
     ]
-    # Only now: these import modules of ours, which may be changed ones.
+    # Only now: these import modules of ours, which may be changed ones; and as conftest.py would have them imported.
+    pytest.register_assert_rewrite("intention_kernel.testing")
     test_servers: Any = importlib.import_module("tests.support.servers")
     scratch: Any = importlib.import_module("intention_kernel.testing.scratch")
     create_database, migrate = test_servers.create_database, scratch.migrate

@@ -73,6 +73,7 @@ class World:
     looks: list[Any] = field(default_factory=list)
     prepared_by: dict[str, set[str]] = field(default_factory=dict)
     attempts: dict[UUID, int] = field(default_factory=dict)
+    absent: set[UUID] = field(default_factory=set)
     redrives: int = 0
     schedule: list[str] = field(default_factory=list)
     is_fresh: bool = False
