@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.stress.mutation import Mutation
+from tests.stress.mutations_of_answers import ANSWERS
 from tests.stress.mutations_of_boundary import BOUNDARY
 from tests.stress.mutations_of_kernel import KERNEL
 from tests.stress.mutations_of_protocol import PROTOCOL
@@ -12,4 +13,14 @@ from tests.stress.mutations_of_restore import RESTORE
 from tests.stress.mutations_of_services import SERVICES
 from tests.stress.mutations_of_telling import TELLING
 
-MUTATIONS: tuple[Mutation, ...] = (*PROTOCOL, *BOUNDARY, *SERVICES, *KERNEL, *TELLING, *RESTORE, *REDRIVE, *QUEUE)
+MUTATIONS: tuple[Mutation, ...] = (
+    *PROTOCOL,
+    *BOUNDARY,
+    *SERVICES,
+    *KERNEL,
+    *TELLING,
+    *RESTORE,
+    *REDRIVE,
+    *QUEUE,
+    *ANSWERS,
+)
