@@ -38,20 +38,7 @@ class Bug:
 BUGS = (
     Bug("offsets-with-gaps", "kills", 40),
     Bug("deleted-when-fetched", "kills", 40),
-    Bug("commit-unfenced", "owners"),
-    Bug("fenced-is-done", "owners"),
-    Bug("prepare-unfenced", "pauses"),
     Bug("absent-at-once", "kills", 40),
-    Bug("absent-after-quiet", "pauses"),
-    Bug("late-answer-silent", "pauses"),
-    Bug("abandoned-stays-prepared", "kills", 40),
-    Bug("no-rendezvous", "kills", 40),
-    Bug("attempts-uncounted", "poison"),
-    Bug("misfit-begins", "deploys"),
-    Bug("older-database-runs", "restore"),
-    Bug("restored-effect-is-called", "restore"),
-    Bug("commit-not-mine", "network", 40),
-    Bug("sequences-stay", "restore"),
 )
 
 _RUN = "import sys, tests.stress.mutated; from tests.campaigns.__main__ import main; sys.exit(main(sys.argv[1:]))"
