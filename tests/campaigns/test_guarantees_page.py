@@ -27,8 +27,8 @@ def test_the_page_tells_of_every_rule_of_the_checker() -> None:
 
 
 def test_every_rule_of_the_protocol_was_switched_off_once_and_caught() -> None:
-    rows = dict(re.findall(r"^\| R(\d+) \| .* \| (.*) \|$", PAGE, re.MULTILINE))
-    assert [number for number in range(1, 40) if "`test_" not in rows.get(str(number), "")] == []
+    rows = re.findall(r"^\| R(\d+) \| .* \| `test_.* \|$", PAGE, re.MULTILINE)
+    assert [number for number in range(1, 40) if str(number) not in rows] == []
 
 
 def test_what_caught_a_rule_stands_in_the_table_of_mutations() -> None:
