@@ -162,7 +162,7 @@ def _take_answer(tables: Tables, receipt: ReceiptRow, ask: EndAttempt) -> EndHow
         return "recorded"
     if mine and receipt.state == ask.outcome:
         return "agrees"
-    if ask.outcome == "uncertain":
+    if ask.outcome == "uncertain" or (mine and ask.outcome == "failed" and _is_of_a_lost_database(tables, receipt)):
         return "ignored"
     if mine and receipt.state == "uncertain" and not receipt.contradicted:
         _observe(tables, ask)
@@ -172,6 +172,12 @@ def _take_answer(tables: Tables, receipt: ReceiptRow, ask: EndAttempt) -> EndHow
         return "agrees"
     _contradict(tables, receipt, ask)
     return "contradicts"
+
+
+def _is_of_a_lost_database(tables: Tables, receipt: ReceiptRow) -> bool:
+    """The attempt was never granted: that it did nothing says nothing of the call that it stands for (protocol R39)."""
+    lines = tables.transitions[receipt.thread_id, receipt.effect_key]
+    return any(line.attempt == receipt.attempt and line.cause == "restore" for line in lines)
 
 
 def settle_receipt(tables: Tables, receipt: ReceiptRow, outcome: SettledState, value: bytes | None, cause: str) -> None:

@@ -87,7 +87,8 @@ class EndAttempt:
 
     `returned` says that the operation's coroutine has ended: it can send nothing any more (R22 c). The outcome in
     `journal` is what the program will be told; the store writes `uncertain` instead where the answer does not stand (R25).
-    That it `failed` speaks of this attempt's own call: where a resolver has repeated that, it is ignored (R26).
+    That it `failed` speaks of this attempt's own call: where a resolver has repeated that (R26), or nobody was called because a
+    lost database may have made it (R39), it is ignored.
     """
 
     thread_id: str

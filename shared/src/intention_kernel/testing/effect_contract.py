@@ -57,7 +57,10 @@ class EffectStoreContract:
     async def test_an_attempt_that_a_lost_database_may_have_had_is_left_to_the_resolvers(
         self, boundary: BoundaryHarness
     ) -> None:
-        """R39, R15: uncertain without a call, over already, and claimed; what is settled since is called as ever."""
+        """R39, R15: uncertain without a call, over already, and claimed; what is settled since is called as ever.
+
+        That this attempt called nobody says nothing of the lost one's call.
+        """
         store, thread = boundary.store, new_thread()
         first = await begun(store, thread, "turn-1")
         ask = replace(prepare_of(thread, "turn-1", first.fence), restored=True)
@@ -66,6 +69,8 @@ class EffectStoreContract:
         receipt = await receipt_of(boundary, thread, ask.effect_key)
         assert (receipt.state, receipt.attempt, receipt.version, receipt.returned) == ("uncertain", 1, 2, True)
         assert await boundary.journal(thread, "turn-1") == (claim(ask.effect_key),)
+        assert await store.end(end_of(ask, "failed")) == EndAnswer("ignored", "uncertain", contradicted=False)
+        assert (await receipt_of(boundary, thread, ask.effect_key)).version == receipt.version
         assert await boundary.settle(receipt.receipt_id, receipt.version, "failed", None)
         again = replace(prepare_of(thread, "turn-1", first.fence), restored=True)
         assert await store.prepare(again) == Prepared(2, 4)

@@ -34,10 +34,11 @@ begin
       when r.attempt_id = a.aid and r.state = 'prepared' then 'recorded'
       when r.attempt_id = a.aid and r.state = a.said then 'agrees'
       when a.said = 'uncertain' then 'ignored'
-      -- A resolver has repeated the call: that this one did nothing neither settles that nor disagrees with it (R26).
+      -- A resolver has repeated the call (R26), or a lost database may have made it (R39): that this attempt did nothing
+      -- neither settles that nor disagrees with it.
       when r.attempt_id = a.aid and a.said = 'failed' and (
         select true from receipt_transitions as m
-        where m.thread_id = a.th and m.effect_key = a.ky and m.attempt = r.attempt and m.cause = 'retry' limit 1
+        where m.thread_id = a.th and m.effect_key = a.ky and m.attempt = r.attempt and m.cause in ('retry', 'restore') limit 1
       ) then 'ignored'
       when r.attempt_id = a.aid and r.state = 'uncertain' and not r.contradicted then 'settled'
       when r.attempt_id <> a.aid and a.said = 'failed' then 'agrees'
