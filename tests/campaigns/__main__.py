@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unknown campaign {unknown[0]}; --list names all")
     chosen = [CAMPAIGNS[name] for name in options.names] or list(CAMPAIGNS.values())
     seed = options.seed if options.seed is not None else random_id().int % 1_000_000
-    counts = {one.name: options.count or (one.short if options.short else one.count) for one in chosen}
+    counts = {one.name: options.count or (max(1, one.short) if options.short else one.count) for one in chosen}
     results: dict[str, Result] = {}
     with _alone(), _scratch() as scratch:
         code = run_async(lambda: _run(chosen, seed, counts, scratch, results))

@@ -52,7 +52,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`count` is the full number of `unit`s, `short` that of `make test`; `own_servers`: it kills servers, or fills them."""
+    """`count` is the full number of `unit`s, `short` that of `make test` (0: the crash suite does it there); `own_servers`: it kills servers, or fills them."""
 
     name: str
     title: str

@@ -112,6 +112,6 @@ CAMPAIGN = Campaign(
     title="SIGKILL at every failpoint under load, the bank's among them",
     unit="passes",
     count=3,
-    short=1,
+    short=0,
     run=run,
 )

@@ -99,6 +99,6 @@ CAMPAIGN = Campaign(
     title="SIGSTOP at every failpoint past lease and session, then SIGCONT, under load",
     unit="passes",
     count=2,
-    short=1,
+    short=0,
     run=run,
 )
