@@ -180,9 +180,9 @@ class Member:
         await self.process.reaches("answer lost")
         return True
 
-    async def committed(self, partitions: Collection[int]) -> dict[int, int]:
+    async def committed(self) -> dict[int, int]:
         await self.process.reaches("group away")
-        return {one: self._group.committed[one] for one in partitions if one in self._group.committed}
+        return dict(self._group.committed)
 
     async def leave(self, seconds: float) -> None:
         self.is_current = False

@@ -34,11 +34,46 @@ RESTORE: tuple[Mutation, ...] = (
     Mutation(
         "older-database-runs",
         "R39",
-        "a partition whose group is ahead of the database runs",
-        (Edit(f"{_RUNNER}/progress.py", "if group_offset is None or group_offset <= done:", "if True:"),),
+        "partitions run though the group is ahead of the database",
+        (Edit(f"{_RUNNER}/progress.py", "if not ahead:", "if True:"),),
         (
-            f"{_UNIT}::test_a_partition_runs_unless_the_group_has_passed_what_the_database_knows[ahead]",
-            f"{_KAFKA}::test_a_partition_that_the_database_lost_is_paused_and_the_others_go_on",
+            f"{_UNIT}::test_partitions_run_unless_the_group_has_passed_what_the_database_knows[ahead]",
+            f"{_KAFKA}::test_nothing_runs_where_any_partition_shows_an_older_database",
+        ),
+    ),
+    Mutation(
+        "one-partition-is-refused",
+        "R39",
+        "a runner refuses only the partition that shows it",
+        (
+            Edit(
+                f"{_RUNNER}/progress.py",
+                "epoch.admit(progress.of(epoch.partition).restore_until, reason)",
+                "epoch.admit(progress.of(epoch.partition).restore_until, reason if reason and offsets.get("
+                "epoch.partition, 0) > progress.of(epoch.partition).done_offset else None)",
+            ),
+        ),
+        (
+            f"{_UNIT}::test_an_assignment_is_refused_for_any_partition_of_the_topic_that_shows_it[all]",
+            f"{_KAFKA}::test_nothing_runs_where_any_partition_shows_an_older_database",
+            _RESTORE,
+        ),
+    ),
+    Mutation(
+        "own-partitions-are-compared",
+        "R39",
+        "a runner compares only the partitions that it has",
+        (
+            Edit(
+                f"{_RUNNER}/progress.py",
+                "reason = refusal(self._topic, offsets, progress)",
+                "mine = {epoch.partition for epoch in epochs}\n"
+                "        reason = refusal(self._topic, {one: offsets[one] for one in mine if one in offsets}, progress)",
+            ),
+        ),
+        (
+            f"{_UNIT}::test_an_assignment_is_refused_for_any_partition_of_the_topic_that_shows_it[another's]",
+            f"{_KAFKA}::test_nothing_runs_where_any_partition_shows_an_older_database",
         ),
     ),
     Mutation(
@@ -55,13 +90,12 @@ RESTORE: tuple[Mutation, ...] = (
         (
             Edit(
                 f"{_RUNNER}/progress.py",
-                "        offsets = await self._group.committed(partitions)\n"
-                "        progress = await self._store.progress(self._topic, partitions)",
+                "        progress = await self._store.progress(self._topic, partitions)\n",
                 "        progress = await self._store.progress(self._topic, partitions)\n"
-                "        offsets = await self._group.committed(partitions)",
+                "        offsets = await self._group.committed()\n",
             ),
         ),
-        (f"{_UNIT}::test_an_assignment_waits_for_the_databases_word_and_takes_it_for_each_partition",),
+        (f"{_UNIT}::test_an_assignment_waits_for_the_databases_word_and_takes_it",),
     ),
     Mutation(
         "runs-before-the-word",
@@ -75,8 +109,8 @@ RESTORE: tuple[Mutation, ...] = (
             ),
         ),
         (
-            f"{_UNIT}::test_an_assignment_waits_for_the_databases_word_and_takes_it_for_each_partition",
-            f"{_KAFKA}::test_a_partition_that_the_database_lost_is_paused_and_the_others_go_on",
+            f"{_UNIT}::test_an_assignment_waits_for_the_databases_word_and_takes_it",
+            f"{_KAFKA}::test_nothing_runs_where_any_partition_shows_an_older_database",
         ),
     ),
     Mutation(
@@ -84,7 +118,7 @@ RESTORE: tuple[Mutation, ...] = (
         "R39",
         "a consumer does not mark what may have run on a lost database",
         (Edit(f"{_RUNNER}/consumer.py", "if record.offset < epoch.restore_until:", "if False:"),),
-        (f"{_KAFKA}::test_a_partition_that_the_database_lost_is_paused_and_the_others_go_on",),
+        (f"{_KAFKA}::test_nothing_runs_where_any_partition_shows_an_older_database",),
     ),
     Mutation(
         "restored-effect-is-called",
@@ -98,6 +132,17 @@ RESTORE: tuple[Mutation, ...] = (
             ),
         ),
         (f"{_DATABASE}::test_an_effect_that_a_lost_database_may_have_had_is_uncertain_without_a_call",),
+    ),
+    Mutation(
+        "restored-attempt-denies-the-call",
+        "R39, R22",
+        "that an attempt was never granted settles what a lost database may have called",
+        (function("end_effects", "m.cause in ('retry', 'restore')", "m.cause = 'retry'"),),
+        (
+            "tests/contract/test_postgres_boundary.py::TestEffects"
+            "::test_an_attempt_that_a_lost_database_may_have_had_is_left_to_the_resolvers",
+            _RESTORE,
+        ),
     ),
     Mutation(
         "old-failure-is-trusted",

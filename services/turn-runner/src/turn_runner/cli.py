@@ -86,7 +86,7 @@ def _ready(runner: Runner) -> str | None:
     if state.away:
         return "the database or the broker is away"
     if state.refused:
-        return "; ".join(state.refused)
+        return "; ".join(dict.fromkeys(state.refused))
     if state.undecided:
         return f"the database has not said how far partitions {', '.join(map(str, state.undecided))} are done"
     return None if state.joined else "no partitions are assigned yet"

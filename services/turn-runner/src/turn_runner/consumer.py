@@ -3,7 +3,7 @@
 `KeyOrderedConsumer` keeps these promises: records of one lane are handled one at a time in delivery order, and lanes
 do not wait for each other; the committed offset of a partition is the end of its contiguous finished prefix, where
 only `Done` finishes a record (protocol R4); nothing is skipped, whatever a handler raises; an offset is in the database before it
-is the group's, and a partition of which the database knows less than the group is refused (protocol R39).
+is the group's, and where the database knows less of any partition than the group, all are refused (protocol R39).
 """
 
 from __future__ import annotations

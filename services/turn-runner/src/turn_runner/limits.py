@@ -79,7 +79,7 @@ class ConsumerCounters:
 class ConsumerState:
     """A moment's view for readiness: `away` means that handlers report the database or broker gone.
 
-    `undecided` partitions wait for the database's word on them; `refused` says why others do not run (protocol R39).
+    `undecided` partitions wait for the database's word on them; `refused` says of each other one why it does not run (protocol R39).
     """
 
     joined: bool

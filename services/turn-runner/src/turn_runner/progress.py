@@ -1,7 +1,12 @@
-"""The database's own word on how far a partition is done, against the group's (protocol R39).
+"""The database's own word on how far the partitions are done, against the group's (protocol R39).
 
 Offsets are in Kafka, what they stand for is in the database. Where the group is further than the database says, the
-database is an older one: records that nobody would read again have lost their outcome.
+database is an older one: records that nobody would read again have lost their outcome. A database is older as a whole:
+in the other partitions, too, it may have lost turns that committed and whose offset the group was not yet told of.
+
+What an assignment finds stays true until the next one. Runners of this database store an offset before the group has it,
+and an offset commit of an earlier membership is refused: only a process that still works against the lost database as a
+member of the same generation could show it later, and a restore begins by stopping them all (docs/recovery.md).
 """
 
 from __future__ import annotations
@@ -26,24 +31,29 @@ _RECOVER = "stop every process, then run `intention recover`"
 class GroupOffsets(Protocol):
     """What the group has committed. Both calls raise InfrastructureError."""
 
-    async def committed(self, partitions: Collection[int]) -> dict[int, int]: ...
+    async def committed(self) -> dict[int, int]:
+        """Of each partition of the topic, whoever has it."""
+        ...
 
     async def commit(self, offsets: Mapping[int, int]) -> bool: ...
 
 
-def refusal(topic: str, partition: int, group_offset: int | None, progress: Progress) -> str | None:
-    """Why nothing of the partition may run; None where the database knows of everything that the group has passed.
+def refusal(topic: str, group_offsets: Mapping[int, int], progress: Progress) -> str | None:
+    """Why nothing of the topic may run; None where the database knows of everything that the group has passed.
 
-    A group that has committed nothing, or less than the database knows of, reads records again that are done: replays.
+    One partition is enough. A group that has committed nothing, or less than the database knows of, reads records again
+    that are done: replays.
     """
     if progress.recovering:
-        return f"{topic}-{partition}: a recovery of this database is not finished: {_RECOVER}"
-    done = progress.of(partition).done_offset
-    if group_offset is None or group_offset <= done:
+        return f"{topic}: a recovery of this database is not finished: {_RECOVER}"
+    ahead = sorted(one for one, offset in group_offsets.items() if offset > progress.of(one).done_offset)
+    if not ahead:
         return None
+    first, more = ahead[0], f", as {len(ahead) - 1} more partitions show" if len(ahead) > 1 else ""
     return (
-        f"{topic}-{partition}: the database is older than Kafka: the group has passed offset {group_offset} and the "
-        f"database knows of {done}, so that it was restored or lost what it had: {_RECOVER}"
+        f"{topic}-{first}: the database is older than Kafka: the group has passed offset {group_offsets[first]} and the "
+        f"database knows of {progress.of(first).done_offset}, so that it was restored or lost what it had{more}. "
+        f"No partition runs: {_RECOVER}"
     )
 
 
@@ -62,8 +72,8 @@ class RecordedOffsets:
 
 
 class Admission:
-    """Compares both before anything of an assignment is taken. `decided` is called once it has; it never waits for ever
-    while the epochs live, and gives up on those that ended."""
+    """Compares both, for the whole topic, before anything of an assignment is taken. `decided` is called once it has; it
+    never waits for ever while the epochs live, and gives up on those that ended."""
 
     def __init__(
         self,
@@ -109,12 +119,12 @@ class Admission:
             await asyncio.sleep(jittered_seconds(self._limits.backoff(failures)))
 
     async def _ask(self, epochs: tuple[Epoch, ...]) -> None:
-        partitions = [epoch.partition for epoch in epochs]
-        # The group first: whoever had the partition before may still commit, and tells the database before the group.
-        offsets = await self._group.committed(partitions)
+        # The group first: whoever had a partition before may still commit, and tells the database before the group.
+        offsets = await self._group.committed()
+        partitions = sorted({*offsets, *(epoch.partition for epoch in epochs)})
         progress = await self._store.progress(self._topic, partitions)
+        reason = refusal(self._topic, offsets, progress)
         for epoch in epochs:
-            reason = refusal(self._topic, epoch.partition, offsets.get(epoch.partition), progress)
             epoch.admit(progress.of(epoch.partition).restore_until, reason)
-            if reason is not None:
-                _logger.error("partition.refused: %s", reason)
+        if reason is not None:
+            _logger.error("partition.refused: %s", reason)

@@ -16,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError
 
+from intention_kernel.errors import InfrastructureError
 from intention_kernel.kafka.connection import broker_errors, parse_bootstrap_servers
 from intention_kernel.kafka.record import Record
 from intention_kernel.kafka.unreadable import UNREADABLE, fetch_unreadable
@@ -177,12 +178,15 @@ class GroupMember:
                 return False
         return True
 
-    async def committed(self, partitions: Collection[int]) -> dict[int, int]:
-        """What the group has committed of these partitions; one that it never committed is left out.
+    async def committed(self) -> dict[int, int]:
+        """What the group has committed of each partition of the topic, whoever has it; one never committed is left out.
 
         Raises InfrastructureError.
         """
-        named = [TopicPartition(self._settings.topic, partition) for partition in partitions]
+        partitions = self._consumer.partitions_for_topic(self._settings.topic)
+        if not partitions:
+            raise InfrastructureError(f"the broker has not told the partitions of {self._settings.topic}")
+        named = [TopicPartition(self._settings.topic, partition) for partition in sorted(partitions)]
         with broker_errors(f"asking for the offsets of {self._settings.topic}"):
             async with asyncio.timeout(self._settings.request_timeout_seconds):
                 offsets = await asyncio.gather(*(self._consumer.committed(one) for one in named))
