@@ -37,6 +37,7 @@ _ENDED = (
     " + (select count(*) from set_aside_turns where state = 'open')"
 )
 _LOOK_AGAIN_SECONDS = 0.25
+_LOOK_SECONDS = 1.0
 _PROGRESS_SECONDS = 10.0
 _FOR_OPERATORS = frozenset({"unsettled receipts", "unfinished items", "blocked steps", "journal entries"})
 
@@ -172,15 +173,12 @@ async def _tell(arena: Arena) -> None:
 
 
 async def _look(arena: Arena) -> None:
-    """Keep `ended` of the traffic up to date, as far as the database answers."""
-    url = arena.place.installation.database_url
+    """Keep `ended` of the traffic up to date, as far as the database answers; a disturbance may copy or drop it meanwhile."""
     while True:
         with suppress(*DRIVER_ERRORS):
-            async with looking_at(url) as database:
-                while True:
-                    arena.traffic.ended = await database.fetchval(_ENDED)
-                    await asyncio.sleep(_LOOK_AGAIN_SECONDS)
-        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            async with looking_at(arena.place.installation.database_url) as database:
+                arena.traffic.ended = await database.fetchval(_ENDED)
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def _rest(arena: Arena, system: System) -> None:
