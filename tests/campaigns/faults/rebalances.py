@@ -102,6 +102,6 @@ CAMPAIGN = Campaign(
     title="rebalances while slow turns are under way",
     unit="rebalances",
     count=50,
-    short=6,
+    short=3,
     run=run,
 )
