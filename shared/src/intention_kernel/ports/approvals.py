@@ -1,0 +1,165 @@
+"""Four eyes: which decisions need a second person, what was proposed, and what became of it (design 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from intention_kernel.contracts.receipt import Summary
+from intention_kernel.ports.operator_queue import Alone, Decides, OperatorQueue
+from intention_kernel.ports.queue_work import Held
+from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settlement, Unknown
+
+EffectClass = Literal["keyed", "single"]
+"""keyed: its provider certifies that the same key and payload inside a window is the same effect; single: a repeat is another."""
+ProposalState = Literal["proposed", "approved", "rejected", "withdrawn", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRule:
+    """A decision that meets every condition needs a second person; None: any.
+
+    `least_amount` is of `currency`, which goes with it. `window_closed`: only where the provider has forgotten the key.
+    """
+
+    rule_id: str
+    effects: frozenset[str] | None = None
+    tenants: frozenset[str] | None = None
+    classes: frozenset[EffectClass] | None = None
+    resolutions: frozenset[Resolution] | None = None
+    least_amount: Decimal | None = None
+    currency: str | None = None
+    window_closed: bool = False
+    expires_seconds: float = 86_400.0
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NewProposal:
+    """A decision that waits for a second person. `settlement` is exactly what will be written, with the proposer as its actor;
+    `decision_hash` binds it and the receipt's version. `rules` are those that ask for it."""
+
+    proposal_id: str
+    receipt_id: str
+    settlement: Settlement
+    decision_hash: str
+    rules: tuple[str, ...]
+    expires_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposal and what became of it. `state` is judged on the store's clock: an open one past `expires_at` is expired.
+
+    `closed_by` is who approved, rejected or withdrew it, with `closing_reason`.
+    """
+
+    proposal_id: str
+    receipt_id: str
+    settlement: Settlement
+    decision_hash: str
+    rules: tuple[str, ...]
+    proposer: str
+    proposed_at: datetime
+    expires_at: datetime
+    state: ProposalState
+    closed_by: str | None
+    closed_at: datetime | None
+    closing_reason: str | None
+    tenant_id: str | None
+    effect_id: str
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Kept, now or by an earlier call with this content; `proposal` is open."""
+
+    proposal: Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class OtherProposal:
+    """Another decision about this receipt waits already; one waits at a time."""
+
+    proposal_id: str
+    proposer: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchProposal:
+    """There is none of that id."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotOpen:
+    """It is over already."""
+
+    state: ProposalState
+
+
+@dataclass(frozen=True, slots=True)
+class HashDiffers:
+    """What was approved is not what is proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfApproval:
+    """Nobody approves their own proposal, by whatever token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """It is over, now or by an earlier call that did the same."""
+
+    proposal: Proposal
+
+
+ProposeAnswer = Proposed | OtherProposal | Held | Changed | Late | Unknown
+ApproveAnswer = (
+    Decides | NoSuchProposal | NotOpen | HashDiffers | SelfApproval | Alone | Held | Changed | Late | Unknown
+)
+CloseAnswer = Closed | NoSuchProposal | NotOpen
+
+
+class Approvals(Protocol):
+    """Every call raises InfrastructureError where the store cannot answer, and may then be repeated with the same values.
+    Each writes its audit line in the same transaction."""
+
+    async def rules(self) -> tuple[ApprovalRule, ...]:
+        """All of them, by id, disabled ones too."""
+        ...
+
+    async def set_rule(self, rule: ApprovalRule, actor: str) -> None:
+        """Make it, or replace the one of that id."""
+        ...
+
+    async def propose(self, proposal: NewProposal) -> ProposeAnswer:
+        """Keep it, if the receipt is as the settlement says it was seen, and it would be decided now."""
+        ...
+
+    async def proposal(self, proposal_id: str) -> Proposal | None:
+        """None where there is none."""
+        ...
+
+    async def proposal_of(self, receipt_id: str) -> Proposal | None:
+        """The last one of a receipt, open or over."""
+        ...
+
+    async def proposals(self, limit: int) -> tuple[Proposal, ...]:
+        """Those that are open, the next to expire first."""
+        ...
+
+    async def approve(self, proposal_id: str, decision_hash: str, actor: str, reason: str | None) -> ApproveAnswer:
+        """Write the proposed settlement and close the proposal, in one transaction. A repeat by the same person answers the same."""
+        ...
+
+    async def reject(self, proposal_id: str, actor: str, reason: str) -> CloseAnswer: ...
+
+    async def withdraw(self, proposal_id: str, actor: str, reason: str | None) -> CloseAnswer: ...
+
+
+class DecidingQueue(OperatorQueue, Approvals, Protocol):
+    """Both ports over one store: decisions ask the rules."""
