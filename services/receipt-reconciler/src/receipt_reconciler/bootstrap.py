@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from intention_kernel.clock import SystemClock
 from intention_kernel.durability.operations import AbandonedOperations
 from intention_kernel.postgres.reconciliation import open_receipts
 from intention_kernel.reconciliation.reconciler import Reconciler
-from intention_kernel.reconciliation.workbench import Workbench, effects_of
+from intention_kernel.reconciliation.workbench import EffectOf, Workbench, effects_of
 
 from receipt_reconciler.rounds import Rounds
 from receipt_reconciler.settings import ReconcilerSettings
@@ -27,6 +28,7 @@ class WiredReconciler:
 
     rounds: Rounds
     abandoned: AbandonedOperations
+    effect_of: EffectOf
 
 
 @asynccontextmanager
@@ -43,8 +45,26 @@ async def wired_reconciler(settings: ReconcilerSettings) -> AsyncIterator[WiredR
         ) as receipts,
         open_ports(application) as ports,
     ):
-        bench = Workbench(receipts, effects_of(application.agents), ports, settings.pace, clock, abandoned)
-        yield WiredReconciler(Rounds(Reconciler(bench), clock, settings.reconcile_seconds), abandoned)
+        effect_of = effects_of(application.agents)
+        bench = Workbench(receipts, effect_of, ports, settings.pace, clock, abandoned)
+        yield WiredReconciler(Rounds(Reconciler(bench), clock, settings.reconcile_seconds), abandoned, effect_of)
+
+
+@asynccontextmanager
+async def opened_console(
+    settings: ReconcilerSettings, effect_of: EffectOf, stop: asyncio.Event
+) -> AsyncIterator[int | None]:
+    """The port of the console and its API, None where the settings name none. Its imports are paid for only where they do.
+
+    Streams end once `stop` is set. Raises ConfigurationError where the port is taken.
+    """
+    if settings.console_port is None:
+        yield None
+        return
+    from receipt_reconciler.web.opening import open_console  # noqa: PLC0415 - half a second of imports
+
+    async with open_console(settings, effect_of, stop) as port:
+        yield port
 
 
 def described(application: Application) -> list[str]:

@@ -13,7 +13,7 @@ from intention_kernel.lifecycle import run_async, stop_requested, until_reached
 from intention_kernel.settings import help_text, load
 from intention_kernel.telemetry import configure_logging
 
-from receipt_reconciler.bootstrap import described, wired_reconciler
+from receipt_reconciler.bootstrap import described, opened_console, wired_reconciler
 from receipt_reconciler.rounds import Rounds
 from receipt_reconciler.settings import ReconcilerSettings
 
@@ -49,7 +49,8 @@ async def _run() -> None:
         rounds = wired.rounds
         health = HealthServer(settings.http_port, lambda: _live(rounds), lambda: rounds.away, host=settings.http_host)
         async with health:
-            click.echo(f"ready receipt-reconciler http={health.port}")
+            console = await stack.enter_async_context(opened_console(settings, wired.effect_of, stop))
+            click.echo(f"ready receipt-reconciler http={health.port}{'' if console is None else f' console={console}'}")
             await rounds.run(stop, settings.grace_seconds)
             await wired.abandoned.drain(1.0)
 

@@ -26,6 +26,20 @@ class ReconcilerSettings(ProcessSettings):
     reconcile_continuation_seconds: Seconds = Field(
         default=30, description="After this long a continuation that nobody committed is requested again"
     )
+    console_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port of the console and of its API; 0 takes a free one and prints it, empty serves neither",
+    )
+    console_host: str = Field(default="127.0.0.1", description="Address of the console and of its API")
+    console_read_only: bool = Field(
+        default=False, description="The console and its API show everything and change nothing"
+    )
+    console_pool_size: int = Field(
+        default=4, ge=1, le=1000, description="Database connections that the console and its API hold at most"
+    )
+    console_session_seconds: Seconds = Field(default=43_200, description="How long a sign-in at the console lasts")
 
     @property
     def pace(self) -> Pace:
