@@ -22,6 +22,7 @@ from benchmarks.crashes import crashes
 from benchmarks.machine import describe_machine
 from benchmarks.page import PAGE, page
 from benchmarks.plan import FULL, QUICK, Plan, progress
+from benchmarks.queue import queue
 from benchmarks.receipts import durable_receipt
 from benchmarks.result import Result, read_results
 from benchmarks.system import one_at_a_time, whole_turn
@@ -36,6 +37,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "whole_turn": whole_turn,
     "crashes": crashes,
     "durable_receipt": durable_receipt,
+    "queue": queue,
 }
 
 
