@@ -8,20 +8,23 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from intention_kernel.contracts.receipt import Summary
-from intention_kernel.ports.operator_queue import Alone, Decides, OperatorQueue
-from intention_kernel.ports.queue_work import Held
+from intention_kernel.ports.operator_queue import Decides, OperatorQueue
+from intention_kernel.ports.queue_work import Held, IdTaken
 from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settlement, Unknown
 
 EffectClass = Literal["keyed", "single"]
-"""keyed: its provider certifies that the same key and payload inside a window is the same effect; single: a repeat is another."""
-ProposalState = Literal["proposed", "approved", "rejected", "withdrawn", "expired"]
+"""keyed: its provider certified, when it was first prepared, that the same key and payload inside a window is the same effect;
+single: a repeat is another effect."""
+ProposalState = Literal["proposed", "approved", "rejected", "withdrawn", "expired", "overtaken"]
+"""expired: its time was over before anybody closed it; overtaken: the receipt moved, so that it can never be approved."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
     """A decision that meets every condition needs a second person; None: any.
 
-    `least_amount` is of `currency`, which goes with it. `window_closed`: only where the provider has forgotten the key.
+    `least_amount` is of `currency`, which goes with it. `window_closed`: only where a call that is sent now can no longer be
+    relied on to be the same effect at its provider. `expires_seconds`: how long what it asks for may wait.
     """
 
     rule_id: str
@@ -39,11 +42,12 @@ class ApprovalRule:
 @dataclass(frozen=True, slots=True)
 class NewProposal:
     """A decision that waits for a second person. `settlement` is exactly what will be written, with the proposer as its actor;
-    `decision_hash` binds it and the receipt's version. `rules` are those that ask for it."""
+    `decision_hash` binds it, the receipt's version and the statement `workers_stopped`. `rules` are those that ask for it."""
 
     proposal_id: str
     receipt_id: str
     settlement: Settlement
+    workers_stopped: bool
     decision_hash: str
     rules: tuple[str, ...]
     expires_seconds: float
@@ -51,7 +55,8 @@ class NewProposal:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal and what became of it. `state` is judged on the store's clock: an open one past `expires_at` is expired.
+    """A proposal and what became of it. `state` is judged at the read: an open one past `expires_at` on the store's clock is
+    expired, one whose receipt moved is overtaken.
 
     `closed_by` is who approved, rejected or withdrew it, with `closing_reason`.
     """
@@ -59,6 +64,7 @@ class Proposal:
     proposal_id: str
     receipt_id: str
     settlement: Settlement
+    workers_stopped: bool
     decision_hash: str
     rules: tuple[str, ...]
     proposer: str
@@ -75,7 +81,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Kept, now or by an earlier call with this content; `proposal` is open."""
+    """Kept, now or by an earlier call with this content; one whose id the caller repeats may be over by now."""
 
     proposal: Proposal
 
@@ -111,22 +117,27 @@ class SelfApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class NotProposer:
+    """Only who proposed it withdraws it; others reject it."""
+
+    proposer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """It is over, now or by an earlier call that did the same."""
 
     proposal: Proposal
 
 
-ProposeAnswer = Proposed | OtherProposal | Held | Changed | Late | Unknown
-ApproveAnswer = (
-    Decides | NoSuchProposal | NotOpen | HashDiffers | SelfApproval | Alone | Held | Changed | Late | Unknown
-)
-CloseAnswer = Closed | NoSuchProposal | NotOpen
+ProposeAnswer = Proposed | Decides | OtherProposal | IdTaken | Held | Changed | Late | Unknown
+ApproveAnswer = Decides | NoSuchProposal | NotOpen | HashDiffers | SelfApproval | Held | Changed | Late
+CloseAnswer = Closed | NoSuchProposal | NotOpen | NotProposer
 
 
 class Approvals(Protocol):
     """Every call raises InfrastructureError where the store cannot answer, and may then be repeated with the same values.
-    Each writes its audit line in the same transaction."""
+    What changes anything writes its audit line in the same transaction."""
 
     async def rules(self) -> tuple[ApprovalRule, ...]:
         """All of them, by id, disabled ones too."""
@@ -136,8 +147,12 @@ class Approvals(Protocol):
         """Make it, or replace the one of that id."""
         ...
 
-    async def propose(self, proposal: NewProposal) -> ProposeAnswer:
-        """Keep it, if the receipt is as the settlement says it was seen, and it would be decided now."""
+    async def propose(self, proposal: NewProposal, *, look_only: bool) -> ProposeAnswer:
+        """Keep it, if the receipt is as the settlement says it was seen, it would be decided now, and nothing else waits.
+
+        What waited and is expired or overtaken makes room. `look_only`: the same path, with nothing written; what would be
+        kept answers Decides, which is what its approval would bring.
+        """
         ...
 
     async def proposal(self, proposal_id: str) -> Proposal | None:
@@ -152,13 +167,18 @@ class Approvals(Protocol):
         """Those that are open, the next to expire first."""
         ...
 
-    async def approve(self, proposal_id: str, decision_hash: str, actor: str, reason: str | None) -> ApproveAnswer:
-        """Write the proposed settlement and close the proposal, in one transaction. A repeat by the same person answers the same."""
+    async def approve(
+        self, proposal_id: str, decision_hash: str, actor: str, reason: str | None, not_after: datetime | None
+    ) -> ApproveAnswer:
+        """Write the proposed settlement, as its proposer's, and close the proposal, in one transaction. `not_after` is until when
+        it is admitted (R22). A claim of neither of the two is honoured. A repeat by the same person answers the same."""
         ...
 
     async def reject(self, proposal_id: str, actor: str, reason: str) -> CloseAnswer: ...
 
-    async def withdraw(self, proposal_id: str, actor: str, reason: str | None) -> CloseAnswer: ...
+    async def withdraw(self, proposal_id: str, actor: str, reason: str | None) -> CloseAnswer:
+        """By its proposer alone."""
+        ...
 
 
 class DecidingQueue(OperatorQueue, Approvals, Protocol):

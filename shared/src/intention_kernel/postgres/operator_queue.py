@@ -1,4 +1,4 @@
-"""The OperatorQueue port in Postgres: one statement a call, which may be repeated (protocol R11)."""
+"""The OperatorQueue port, and over the same pool the approvals', in Postgres: one statement a call, which may be repeated (protocol R11)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from intention_kernel.ports.queue_work import (
 from intention_kernel.ports.receipt_ledger import Settlement, Unknown
 from intention_kernel.postgres import queue_rows
 from intention_kernel.postgres import reconciliation_rows as rows
+from intention_kernel.postgres.approvals import PostgresApprovals
 from intention_kernel.postgres.operating import open_pool
 from intention_kernel.postgres.pool import PATIENCE_SECONDS
 from intention_kernel.postgres.queue_queries import items_query
-from intention_kernel.postgres.reconciliation import PostgresReceipts
 from intention_kernel.postgres.text import clean, clean_or_none
 
 _SHOWN_LINES = 100
@@ -41,8 +41,8 @@ IN_ORDER = {"enable_sort": "off", "enable_incremental_sort": "off", "max_paralle
 and starting helpers takes longer than a page."""
 
 
-class PostgresQueue(PostgresReceipts):
-    """Both ports over one pool: what reconcilers do, and what people do."""
+class PostgresQueue(PostgresApprovals):
+    """A DecidingQueue over one pool, with what reconcilers do beside what people do."""
 
     async def items(self, query: Filter, reader: str, after: Place | None, limit: int) -> tuple[QueueItem, ...]:
         return tuple(map(queue_rows.queue_item, await self._run(*items_query(query, reader, after, limit))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     Column,
@@ -348,6 +349,50 @@ decisions = Table(
     _column("actor", Text),
     _column("at", TIME, default="clock_timestamp()"),
     Index("decisions_receipt_idx", "thread_id", "effect_key"),
+)
+
+approval_rules = Table(
+    "approval_rules",
+    METADATA,
+    _column("rule_id", ID, key=True),
+    _column("effects", ARRAY(Text), nullable=True),
+    _column("tenants", ARRAY(Text), nullable=True),
+    _column("classes", ARRAY(Text), nullable=True),
+    _column("resolutions", ARRAY(Text), nullable=True),
+    _column("least_amount", Numeric, nullable=True),
+    _column("currency", Text, nullable=True),
+    _column("window_closed", Boolean, default="false"),
+    _column("expires_seconds", Double, default="86400"),
+    _column("enabled", Boolean, default="true"),
+)
+
+proposals = Table(
+    "proposals",
+    METADATA,
+    _column("proposal_id", ID, key=True),
+    _column("thread_id", ID),
+    _column("effect_key", ID),
+    _column("seen_version", BigInteger),
+    _column("resolution", Text),
+    _column("value", LargeBinary, nullable=True),
+    _column("reference", Text, nullable=True),
+    _column("decision_id", ID),
+    _column("reason_code", Text, nullable=True),
+    _column("reason", LargeBinary),
+    _column("evidence", LargeBinary, nullable=True),
+    _column("proposer", Text),
+    _column("workers_stopped", Boolean),
+    _column("decision_hash", Text),
+    _column("rules", ARRAY(Text)),
+    _column("proposed_at", TIME, default="clock_timestamp()"),
+    _column("expires_at", TIME),
+    _column("state", Text, default="'proposed'"),
+    _column("closed_by", Text, nullable=True),
+    _column("closed_at", TIME, nullable=True),
+    _column("closing_reason", Text, nullable=True),
+    Index("proposals_open_uq", "thread_id", "effect_key", unique=True, postgresql_where=text("state = 'proposed'")),
+    Index("proposals_receipt_idx", "thread_id", "effect_key", "proposed_at"),
+    Index("proposals_expiry_idx", "expires_at", postgresql_where=text("state = 'proposed'")),
 )
 
 audit_log = Table(

@@ -3,7 +3,7 @@
 -- Parameters: thread, who deletes it, why.
 -- Returns: deleted (also: it is already) | busy | receipts | items | outbox | not_found. Waits for the head's lock. Indexes: the
 --   keys of threads, turns, turn_journal, receipts, receipt_transitions, blocked_steps, reconciliation_items, observations,
---   receipt_work, receipt_notes and set_aside_turns by thread; receipts_open_idx; outbox
+--   receipt_work, receipt_notes, proposals and set_aside_turns by thread; receipts_open_idx; outbox
 --   (thread_id, topic, dedupe); rejected_requests and decisions are read whole.
 create function delete_thread_v1(thread text, who text, why text) returns text language plpgsql as $$
 declare
@@ -34,6 +34,7 @@ begin
   delete from observations where thread_id = thread;
   delete from receipt_work where thread_id = thread;
   delete from receipt_notes where thread_id = thread;
+  delete from proposals where thread_id = thread;
   delete from decisions where thread_id = thread;
   delete from set_aside_turns where thread_id = thread;
   delete from rejected_requests where thread_id = thread;
