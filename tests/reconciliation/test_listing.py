@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.operator_queue import Place, QueueItem
 from intention_kernel.ports.queue_filter import Filter
 from intention_kernel.postgres.operator_queue import IN_ORDER, open_queue
@@ -208,3 +209,24 @@ def _filter(query: str) -> Filter:
     found = parse(query)
     assert isinstance(found, Filter)
     return found
+
+
+@pytest.mark.parametrize(
+    ("scope", "count"),
+    [
+        (Scope(), 2),
+        (Scope(tenants=frozenset({"tenant"})), 2),
+        (Scope(tenants=frozenset({"another"})), 0),
+        (Scope(tenants=frozenset()), 0),
+        (Scope(effects=frozenset({"shop.charge"})), 1),
+        (Scope(tenants=frozenset({"tenant"}), effects=frozenset({"mail"})), 1),
+    ],
+)
+async def test_a_list_holds_what_is_within_reach(fresh_database: str, scope: Scope, count: int) -> None:
+    async with ledger(fresh_database) as db:
+        await db.uncertain("t-1")
+        await db.uncertain("t-2", "mail:1", effect_id="mail")
+        await db.receipts.scan(10)
+        page = await list_items(db.receipts, scope=scope)
+        assert isinstance(page, Page)
+        assert len(page.items) == count

@@ -9,9 +9,12 @@ from datetime import datetime
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.errors import JsonError
+from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.operator_queue import OperatorQueue, Place, QueueItem
 from intention_kernel.ports.queue_filter import Filter, IsOneOf, is_narrow, leaves_out_done
 from intention_kernel.reconciliation.filtering import FilterProblem, parse
+
+EVERYTHING = Scope()
 
 _CURSOR_VERSION = 1
 _LARGEST = 2**63
@@ -37,11 +40,18 @@ ListAnswer = Page | FilterProblem | BadCursor
 
 
 async def list_items(
-    queue: OperatorQueue, query: str = "", *, reader: str = "", cursor: str | None = None, limit: int = 200
+    queue: OperatorQueue,
+    query: str = "",
+    *,
+    reader: str = "",
+    scope: Scope = EVERYTHING,
+    cursor: str | None = None,
+    limit: int = 200,
 ) -> ListAnswer:
     """The items that the filter names. Without a word of it what is done, and what is snoozed, is left out.
 
-    What is done is kept by thread, so a filter that includes it names a thread or a receipt. `reader` is who `owner:me` means.
+    What is done is kept by thread, so a filter that includes it names a thread or a receipt. `reader` is who `owner:me` means,
+    `scope` what is within their reach; the rest is not there.
     """
     asked = parse(query)
     if isinstance(asked, FilterProblem):
@@ -52,7 +62,7 @@ async def list_items(
     place = None if cursor is None else _place(cursor)
     if cursor is not None and place is None:
         return BadCursor()
-    found = await queue.items(asked, reader, place, limit + 1)
+    found = await queue.items(within(asked, scope), reader, place, limit + 1)
     return Page(found[:limit], _cursor(found[limit - 1]) if len(found) > limit else None)
 
 
@@ -65,6 +75,16 @@ def in_sight(query: Filter) -> Filter:
     if "snoozed" not in named:
         unsaid.append(IsOneOf("snoozed", ("no",)))
     return replace(query, terms=(*query.terms, *unsaid))
+
+
+def within(query: Filter, scope: Scope) -> Filter:
+    """The filter with what the scope leaves of it."""
+    reach = []
+    if scope.tenants is not None:
+        reach.append(IsOneOf("tenant", tuple(sorted(scope.tenants))))
+    if scope.effects is not None:
+        reach.append(IsOneOf("effect", tuple(sorted(scope.effects))))
+    return replace(query, terms=(*query.terms, *reach))
 
 
 def _cursor(item: QueueItem) -> str:
