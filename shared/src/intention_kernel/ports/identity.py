@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, get_args
 
@@ -65,17 +65,17 @@ class Account:
     """A user as sign-in reads them: `password_hash` None: no password was ever set."""
 
     user: User
-    password_hash: str | None
+    password_hash: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user to be made. `password_hash` is argon2's, in its encoded form."""
+    """A user to be made. `password_hash` is argon2's, in its encoded form; None for who uses tokens only."""
 
     name: str
     roles: tuple[str, ...]
     scope: Scope
-    password_hash: str | None
+    password_hash: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,22 @@ class NewToken:
     user: str
     label: str
     prefix: str
-    secret_hash: bytes
+    secret_hash: bytes = field(repr=False)
     permissions: frozenset[Permission] | None
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session to be opened: the hash that the password was verified against, the same password's hash at today's cost
+    (None: it has that), and the SHA-256 of a secret of 256 random bits."""
+
+    user: str
+    verified_hash: str = field(repr=False)
+    better_hash: str | None = field(repr=False)
+    secret_hash: bytes = field(repr=False)
+    seconds: float
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,33 +162,41 @@ class Identity(Protocol):
         """All of them, by name."""
         ...
 
-    async def add_user(self, user: NewUser, actor: str) -> User | Exists | NoSuchRole: ...
+    async def add_user(self, user: NewUser, actor: str) -> User | Exists | NoSuchRole:
+        """Action `user_added`. Raises TurnLimitError for a name that `identity.names` would refuse."""
+        ...
 
     async def set_password(self, name: str, password_hash: str, actor: str) -> User | NoSuchUser:
-        """Ends every session of theirs."""
+        """Ends every session of theirs. Action `password_set`."""
         ...
 
     async def set_access(
         self, name: str, roles: tuple[str, ...], scope: Scope, actor: str
     ) -> User | NoSuchUser | NoSuchRole:
-        """Counts from the next request on, for sessions and tokens too."""
+        """Counts from the next request on, for sessions and tokens too. Action `access_set`, with what it was before."""
         ...
 
     async def set_disabled(self, name: str, actor: str, *, disabled: bool) -> User | NoSuchUser:
-        """Disabling ends every session of theirs; their tokens answer nothing while it lasts."""
+        """Disabling ends every session of theirs; their tokens answer nothing while it lasts. Actions `user_disabled` and
+        `user_enabled`; who is so already stays so without a line."""
         ...
 
-    async def open_session(self, name: str, secret_hash: bytes, seconds: float) -> Session | None:
-        """None where the user is gone or disabled. Sessions that are over are deleted on the way."""
+    async def open_session(self, new: NewSession) -> Session | None:
+        """None where the user is gone or disabled, or their password is another by now. Sessions that are over are deleted on
+        the way. Action `sign_in`."""
         ...
 
     async def session(self, secret_hash: bytes) -> Session | None:
         """None where it is over, or its user disabled."""
         ...
 
-    async def close_session(self, secret_hash: bytes) -> None: ...
+    async def close_session(self, secret_hash: bytes) -> None:
+        """Action `sign_out`; nothing where there is none."""
+        ...
 
-    async def issue_token(self, token: NewToken, actor: str) -> Token | NoSuchUser: ...
+    async def issue_token(self, token: NewToken, actor: str) -> Token | NoSuchUser:
+        """Action `token_issued`."""
+        ...
 
     async def bearer(self, secret_hash: bytes) -> tuple[Token, User] | None:
         """Who uses this secret; None where it is revoked, expired, or its user disabled. Notes the use, at most once a minute."""
@@ -186,13 +207,13 @@ class Identity(Protocol):
         ...
 
     async def revoke_token(self, token_id: str, actor: str) -> Token | None:
-        """None where there is none; a repeat answers the same."""
+        """None where there is none; a repeat answers the same. Action `token_revoked`."""
         ...
 
     async def note_denied(self, actor: str, what: str, detail: JsonValue) -> None:
-        """An audit line of an attempt that was refused: action `denied`."""
+        """An audit line of an attempt that was refused: action `denied`, with `what` and `detail`, which holds no secret."""
         ...
 
-    async def note_sign_in(self, name: str, address: str, *, accepted: bool) -> None:
-        """An audit line of a sign-in, of a wrong one too: action `sign_in` or `denied`."""
+    async def note_sign_in(self, name: str, address: str) -> None:
+        """An audit line of a sign-in that was refused: action `denied`, of the user where that is one's name."""
         ...

@@ -33,6 +33,7 @@ from sqlalchemy.types import TypeEngine
 METADATA = MetaData()
 ID = Text(collation="C")
 TIME = DateTime(timezone=True)
+TEXTS = ARRAY(Text)
 
 
 def _column(
@@ -456,4 +457,51 @@ rejected_requests = Table(
     _column("decision_id", Uuid, nullable=True),
     _column("at", TIME, default="clock_timestamp()"),
     Index("rejected_requests_at_idx", "at"),
+)
+
+roles = Table(
+    "roles",
+    METADATA,
+    _column("name", ID, key=True),
+    _column("permissions", TEXTS),
+)
+
+users = Table(
+    "users",
+    METADATA,
+    _column("name", ID, key=True),
+    _column("roles", TEXTS),
+    _column("tenants", TEXTS, nullable=True),
+    _column("effects", TEXTS, nullable=True),
+    _column("disabled", Boolean, default="false"),
+    _column("password_hash", Text, nullable=True),
+    _column("created_at", TIME, default="clock_timestamp()"),
+)
+
+sessions = Table(
+    "sessions",
+    METADATA,
+    _column("secret_hash", LargeBinary, key=True),
+    _column("user_name", ID),
+    _column("created_at", TIME, default="clock_timestamp()"),
+    _column("expires_at", TIME),
+    Index("sessions_user_idx", "user_name"),
+    Index("sessions_expires_idx", "expires_at"),
+)
+
+tokens = Table(
+    "tokens",
+    METADATA,
+    _column("token_id", ID, key=True),
+    _column("user_name", ID),
+    _column("label", Text),
+    _column("prefix", Text),
+    _column("secret_hash", LargeBinary),
+    _column("permissions", TEXTS, nullable=True),
+    _column("created_at", TIME, default="clock_timestamp()"),
+    _column("expires_at", TIME),
+    _column("revoked_at", TIME, nullable=True),
+    _column("last_used_at", TIME, nullable=True),
+    UniqueConstraint("secret_hash", name="tokens_secret_hash_uq"),
+    Index("tokens_user_idx", "user_name"),
 )

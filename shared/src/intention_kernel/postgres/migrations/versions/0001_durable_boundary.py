@@ -16,7 +16,7 @@ _SQL = Path(__file__).parent.parent / "sql"
 
 def upgrade() -> None:
     """Run the files as they are. Bodies are not checked while functions that they call are still to come."""
-    tables = (_SQL / f"0001_{name}.sql" for name in ("tables", "triggers", "approvals"))
+    tables = (_SQL / f"0001_{name}.sql" for name in ("tables", "triggers", "approvals", "identity"))
     files = [*tables, *sorted((_SQL / "functions").glob("*.sql"))]
     write = op.get_context().impl.static_output
     write("set local check_function_bodies = off;")
