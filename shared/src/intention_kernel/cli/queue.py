@@ -1,6 +1,7 @@
-"""`intention queue ls | show | resolve | contest` and the work of queue_work: the operator queue (interface 4).
+"""`intention queue ls | show | resolve | contest` beside queue_work and queue_approving: the operator queue (interface 4).
 
-Exit codes: 0 done, 1 failed, 2 usage, 4 no such receipt, 5 the receipt changed or another has it, 6 refused by protocol R22.
+Exit codes: 0 done, 1 failed, 2 usage, 4 no such receipt, 5 the receipt changed or another has it, 6 refused by protocol R22,
+or it needs a second person.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from intention_kernel.cli import queue_approving, queue_work
 from intention_kernel.cli.arguments import json_or_file
 from intention_kernel.cli.exit_codes import CONFLICT, DENIED, USAGE
 from intention_kernel.cli.output import Format, output_option
 from intention_kernel.cli.queue_running import actor_option, fail, fail_held, fail_not_found, run, table_or_json, text
 from intention_kernel.cli.queue_text import consequence_lines, plain, print_items, shown_lines
-from intention_kernel.cli.queue_work import COMMANDS
 from intention_kernel.contracts.json_codec import JsonValue, dumps
+from intention_kernel.ports.approvals import OtherProposal
 from intention_kernel.ports.operator_queue import QueueItem
 from intention_kernel.ports.queue_work import Held
 from intention_kernel.reconciliation import contest as contests
@@ -44,7 +46,7 @@ def queue() -> None:
     """Receipts whose outcome nobody knows, and what to do about them."""
 
 
-for _command in COMMANDS:
+for _command in (*queue_work.COMMANDS, *queue_approving.COMMANDS):
     queue.add_command(_command)
 
 
@@ -127,7 +129,8 @@ def resolve(
 ) -> None:
     """Decide what became of an effect. The turns that wait for it go on by themselves.
 
-    `intention queue show` says what may be decided now. "Not applied" is refused while the call may still take effect.
+    `intention queue show` says what may be decided now. "Not applied" is refused while the call may still take effect. Where a
+    rule asks for a second person it is proposed instead, and the exit code is 6.
 
     Example: intention queue resolve 3f0c2b9d1e5a4c7f8a6b5d4e3f2a1b0c --applied --value '{"charged": 500}' --reason "it is
     in the bank's list"
@@ -207,6 +210,7 @@ def _decision(receipt_id: str, value: str | None, given: Mapping[str, object], *
 
 
 def _tell(answer: operations.ResolveAnswer, decision: operations.Decision, output: str) -> None:
+    show_it = f"`intention queue show {decision.receipt_id}` shows it"
     match answer:
         case operations.Resolved(settlement=settlement, version=version):
             resolution = decision.resolution
@@ -220,12 +224,18 @@ def _tell(answer: operations.ResolveAnswer, decision: operations.Decision, outpu
         case operations.WouldResolve(consequences=follows):
             words = "\n".join(("it would be settled", *consequence_lines(follows)))
             click.echo(text(consequences_document(follows)) if output == "json" else words)
+        case operations.NeedsSecondPerson(proposal=proposal):
+            queue_approving.fail_second_person(proposal, output)
+        case operations.WouldPropose():
+            queue_approving.fail_would_propose(answer, output)
+        case OtherProposal(proposer=proposer):
+            fail(CONFLICT, f"another decision waits already, proposed by {proposer}; {show_it}")
         case operations.NotFound():
             fail_not_found(decision.receipt_id)
         case Held() as held:
             fail_held(held, decision.receipt_id)
         case operations.VersionChanged(why=why):
-            fail(CONFLICT, f"nothing was settled: {why}; `intention queue show {decision.receipt_id}` shows it")
+            fail(CONFLICT, f"nothing was settled: {why}; {show_it}")
         case operations.Invalid(problem=problem):
             fail(USAGE, problem)
         case operations.Refused(verdict=verdict):

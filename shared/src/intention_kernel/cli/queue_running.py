@@ -16,7 +16,7 @@ from intention_kernel.cli.exit_codes import CONFLICT, NOT_FOUND
 from intention_kernel.cli.queue_text import held_line
 from intention_kernel.cli.settings import addresses
 from intention_kernel.contracts.json_codec import JsonValue
-from intention_kernel.ports.operator_queue import OperatorQueue
+from intention_kernel.ports.approvals import DecidingQueue
 from intention_kernel.ports.queue_work import Held
 from intention_kernel.postgres.operator_queue import open_queue
 from intention_kernel.reconciliation.workbench import EffectOf, effects_of
@@ -30,7 +30,7 @@ actor_option = click.option(
 )
 
 
-def run(work: Callable[[OperatorQueue, EffectOf | None], Awaitable[_Answer]]) -> _Answer:
+def run(work: Callable[[DecidingQueue, EffectOf | None], Awaitable[_Answer]]) -> _Answer:
     """The answer of the store, given what the application declares where the environment names one."""
 
     async def connected() -> _Answer:
@@ -41,7 +41,7 @@ def run(work: Callable[[OperatorQueue, EffectOf | None], Awaitable[_Answer]]) ->
 
 
 @asynccontextmanager
-async def _opened() -> AsyncIterator[tuple[OperatorQueue, EffectOf | None]]:
+async def _opened() -> AsyncIterator[tuple[DecidingQueue, EffectOf | None]]:
     found = addresses(database=True)
     effect_of = effects_of(load_application(found.application).agents) if found.application else None
     async with open_queue(found.database_url, pool_size=1) as receipts:

@@ -12,11 +12,12 @@ from rich.text import Text
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.contracts.receipt import Summary
+from intention_kernel.ports.approvals import Proposal
 from intention_kernel.ports.operator_queue import Phase, QueueItem
 from intention_kernel.ports.queue_work import AuditLine, Held, Work
-from intention_kernel.ports.receipt_ledger import OpenReceipt
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
 from intention_kernel.reconciliation.consequences import Consequences
+from intention_kernel.reconciliation.key_window import KeyWindow
 from intention_kernel.reconciliation.queue import Shown
 
 _WORDS = {
@@ -29,6 +30,11 @@ _WORDS = {
     "late_answer": "the provider's answer came late",
     "applied": "decided: applied",
     "not_applied": "decided: not applied",
+}
+
+_OVER = {
+    "expired": "expired: nobody approved it in time",
+    "overtaken": "overtaken: the receipt has changed since, so that it cannot be approved",
 }
 
 
@@ -115,7 +121,7 @@ def shown_lines(shown: Shown) -> Iterator[str]:
     yield f"payload {_json(receipt.payload)}"
     if receipt.value is not None or receipt.reference is not None:
         yield f"value {_json(receipt.value)} · reference {receipt.reference or 'none'}"
-    yield from _key_lines(case.open)
+    yield from _key_lines(shown.key_window, case.open.looked_at)
     yield from _section("waiting turns", case.blocked_turns)
     yield from _section(
         "history", (f"{_time(at.at)} {at.state} (attempt {at.attempt}, {at.cause})" for at in case.transitions)
@@ -134,23 +140,44 @@ def shown_lines(shown: Shown) -> Iterator[str]:
             for made in case.decisions
         ),
     )
+    yield from _section("proposed", () if shown.proposal is None else proposal_lines(shown.proposal))
     yield from _section("work", _work_lines(case.work, case.open.looked_at))
     yield from _section("said", (f"{_time(note.at)} {note.actor}: {note.kind}: {note.text}" for note in case.notes))
     yield from _section("audit, newest first", map(_audit_line, case.audit))
     yield from _choice_lines(shown)
 
 
-def _key_lines(receipt: OpenReceipt) -> Iterator[str]:
+def _key_lines(window: KeyWindow, now: datetime) -> Iterator[str]:
     """The provider's clock: after it, the same call is another effect."""
-    facts = receipt.attempts
-    if not facts.deduplicates or facts.key_window_seconds is None:
+    closes = window.closes_at
+    if closes is None:
         yield "the provider keeps no key: the same call again is another effect"
-        return
-    closes = facts.first_prepared_at + timedelta(seconds=facts.key_window_seconds)
-    if closes > receipt.looked_at:
-        yield f"the provider knows the key until {moment(closes)}, for {age(closes - receipt.looked_at)}"
-    else:
+    elif window.state == "closed":
         yield f"the provider has forgotten the key at {moment(closes)}: the same call again is another effect"
+    else:
+        known = f"the provider knows the key until {moment(closes)}, for {age(closes - now)}"
+        yield known if window.state == "open" else f"{known}; a call that is sent now may arrive too late"
+
+
+def proposal_lines(proposal: Proposal) -> Iterator[str]:
+    """A decision that waits for a second person, or did."""
+    settlement = proposal.settlement
+    yield f"{settlement.resolution.replace('_', ' ')}, by {proposal.proposer}: {settlement.reason}"
+    if settlement.value is not None:
+        yield f"value {settlement.value.decode()} · reference {settlement.reference or 'none'}"
+    if settlement.evidence is not None:
+        yield f"evidence {settlement.evidence}"
+    if proposal.workers_stopped:
+        yield f"{proposal.proposer} says that the workers are stopped"
+    yield f"proposal {proposal.proposal_id} · asked for by {', '.join(proposal.rules)}"
+    yield f"hash {proposal.decision_hash}"
+    if proposal.state == "proposed":
+        yield f"another person approves or rejects it until {moment(proposal.expires_at)}"
+    elif proposal.closed_by is not None:
+        words = f": {proposal.closing_reason}" if proposal.closing_reason else ""
+        yield f"{proposal.state} by {proposal.closed_by}{words}"
+    else:
+        yield _OVER[proposal.state]
 
 
 def _work_lines(work: Work, now: datetime) -> Iterator[str]:
@@ -175,11 +202,18 @@ def _choice_lines(shown: Shown) -> Iterator[str]:
         return
     yield "you may decide"
     yield "  applied: yes"
+    yield from _second_lines(choices.applied_rules)
     yield from (f"    {line}" for line in consequence_lines(shown.if_applied))
     yield f"  not applied: {verdict_line(choices.not_applied)}"
     if not isinstance(choices.not_applied, Admitted):
         yield f"  not applied, once the workers are stopped: {verdict_line(choices.with_workers_stopped)}"
+    yield from _second_lines(choices.not_applied_rules)
     yield from (f"    {line}" for line in consequence_lines(shown.if_not_applied))
+
+
+def _second_lines(rules: Sequence[str]) -> Iterator[str]:
+    if rules:
+        yield f"    once a second person approves it: {', '.join(rules)}"
 
 
 def consequence_lines(follows: Consequences) -> Iterator[str]:

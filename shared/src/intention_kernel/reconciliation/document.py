@@ -8,8 +8,9 @@ from decimal import Decimal
 
 from pydantic.alias_generators import to_camel
 
-from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.contracts.receipt import Summary
+from intention_kernel.ports.approvals import ApprovalRule, Proposal
 from intention_kernel.ports.operator_queue import QueueItem
 from intention_kernel.ports.queue_work import AuditLine, Written
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
@@ -52,11 +53,18 @@ def shown_document(shown: Shown) -> dict[str, JsonValue]:
             "applied": {"admitted": shown.choices.applied is None, "reason": shown.choices.applied},
             "notApplied": verdict_document(shown.choices.not_applied),
             "notAppliedWithWorkersStopped": verdict_document(shown.choices.with_workers_stopped),
+            "secondPerson": {
+                "applied": list(shown.choices.applied_rules),
+                "notApplied": list(shown.choices.not_applied_rules),
+            },
         },
         "willHappen": {
             "applied": consequences_document(shown.if_applied),
             "notApplied": consequences_document(shown.if_not_applied),
         },
+        "keyWindow": shown.key_window.state,
+        "keyClosesAt": _json(shown.key_window.closes_at),
+        "proposal": None if shown.proposal is None else proposal_document(shown.proposal),
     }
 
 
@@ -64,6 +72,44 @@ def consequences_document(follows: Consequences) -> dict[str, JsonValue]:
     """What follows from a decision."""
     members = {name: value for name, value in asdict(follows).items() if name != "turns"}
     return {**_document(members), "turns": list(follows.turns)}
+
+
+def proposal_document(proposal: Proposal) -> dict[str, JsonValue]:
+    """A decision that waits for a second person, or did. `expectedVersion` is the receipt's that it is about."""
+    settlement = proposal.settlement
+    members = {
+        name: value for name, value in asdict(proposal).items() if name not in ("settlement", "rules", "summary")
+    }
+    return {
+        **_document(members),
+        **_summary(proposal.summary),
+        "threadId": settlement.thread_id,
+        "effectKey": settlement.effect_key,
+        "rules": list(proposal.rules),
+        "expectedVersion": settlement.seen_version,
+        "resolution": settlement.resolution,
+        "value": None if settlement.value is None else loads(settlement.value),
+        "reference": settlement.reference,
+        "reason": settlement.reason,
+        "reasonCode": settlement.reason_code,
+        "evidence": settlement.evidence,
+        "decisionId": settlement.decision_id,
+    }
+
+
+def rule_document(rule: ApprovalRule) -> dict[str, JsonValue]:
+    """A rule; what it says nothing of is null, and means any."""
+    sets: dict[str, JsonValue] = {
+        name: None if words is None else [*sorted(words)]
+        for name, words in (
+            ("effects", rule.effects),
+            ("tenants", rule.tenants),
+            ("classes", rule.classes),
+            ("resolutions", rule.resolutions),
+        )
+    }
+    members = {name: value for name, value in asdict(rule).items() if name not in sets}
+    return {**_document(members), **sets}
 
 
 def note_document(note: Written) -> dict[str, JsonValue]:

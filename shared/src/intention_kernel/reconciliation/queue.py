@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime
 
 from intention_kernel.agent.effect import Effect
 from intention_kernel.contracts.json_codec import JsonValue, dumps
 from intention_kernel.errors import JsonError
 from intention_kernel.ids import derived_id
+from intention_kernel.ports.approvals import DecidingQueue, OtherProposal, Proposal, ProposeAnswer, Proposed
 from intention_kernel.ports.operator_queue import Alone, DecideAnswer, Decides, OperatorQueue, ReceiptCase
-from intention_kernel.ports.queue_work import Held
+from intention_kernel.ports.queue_work import Held, IdTaken
 from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settlement, Unknown
-from intention_kernel.reconciliation.admissible import (
-    Look,
-    NotAdmitted,
-    Terms,
-    Verdict,
-    not_applied,
-    terms_of,
-)
+from intention_kernel.reconciliation.admissible import NotAdmitted, Verdict, terms_of
 from intention_kernel.reconciliation.consequences import Consequences, consequences
+from intention_kernel.reconciliation.judging import not_contested, not_decidable, verdict, with_workers_stopped
+from intention_kernel.reconciliation.key_window import KeyWindow, key_window
+from intention_kernel.reconciliation.proposing import new_proposal
 from intention_kernel.reconciliation.results import result_problem
+from intention_kernel.reconciliation.rules import Asked, asked
 from intention_kernel.reconciliation.workbench import EffectOf
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a person may decide now. `applied` None: it may, else why not. `with_workers_stopped` is the verdict on
-    "not applied" once the person has stated that the workers are stopped."""
+    "not applied" once the person has stated that the workers are stopped. The rules are those that ask for a second person
+    then, of each resolution."""
 
     applied: str | None
     not_applied: Verdict
     with_workers_stopped: Verdict
+    applied_rules: tuple[str, ...]
+    not_applied_rules: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A receipt's whole story, what may be decided about it, and what will happen then."""
+    """A receipt's whole story, what may be decided about it, and what will happen then. `proposal` is its last, open or over."""
 
     case: ReceiptCase
     choices: Choices
     if_applied: Consequences
     if_not_applied: Consequences
+    key_window: KeyWindow
+    proposal: Proposal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,22 @@ class WouldResolve:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedsSecondPerson:
+    """Not made: it is proposed, now or by an earlier call, and another person approves it by the proposal's hash."""
+
+    proposal: Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class WouldPropose:
+    """A dry run: these rules ask for a second person; the proposal would have this hash, and this follows once it is approved."""
+
+    consequences: Consequences
+    rules: tuple[str, ...]
+    decision_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotFound:
     """No such receipt."""
 
@@ -106,38 +125,57 @@ class Invalid:
     problem: str
 
 
-ResolveAnswer = Resolved | WouldResolve | NotFound | VersionChanged | Held | Refused | Invalid
+ResolveAnswer = (
+    Resolved
+    | WouldResolve
+    | NeedsSecondPerson
+    | WouldPropose
+    | OtherProposal
+    | NotFound
+    | VersionChanged
+    | Held
+    | Refused
+    | Invalid
+)
 
 
-async def show(queue: OperatorQueue, receipt_id: str, effect_of: EffectOf | None = None) -> Shown | None:
+async def show(queue: DecidingQueue, receipt_id: str, effect_of: EffectOf | None = None) -> Shown | None:
     """One receipt; None where there is none. Without `effect_of` nothing is assumed of its provider."""
     case = await queue.case(receipt_id)
     if case is None:
         return None
-    terms = terms_of(_effect(case, effect_of))
-    stated = _just_stated(case)
-    choices = Choices(_not_decidable(case), _verdict(case, terms), _verdict(stated, terms))
-    return Shown(case, choices, consequences(case, "applied"), consequences(case, "not_applied"))
+    rules, proposal = await queue.rules(), await queue.proposal_of(receipt_id)
+    terms = terms_of(declared(case, effect_of))
+    choices = Choices(
+        applied=not_decidable(case),
+        not_applied=verdict(case, terms),
+        with_workers_stopped=verdict(with_workers_stopped(case), terms),
+        applied_rules=asked(rules, case, "applied", terms).names,
+        not_applied_rules=asked(rules, case, "not_applied", terms).names,
+    )
+    follows = (consequences(case, "applied"), consequences(case, "not_applied"))
+    return Shown(case, choices, *follows, key_window(case.open, terms), proposal)
 
 
 async def resolve(
-    queue: OperatorQueue,
+    queue: DecidingQueue,
     decision: Decision,
     effect_of: EffectOf | None = None,
     *,
     contested: bool = False,
     dry_run: bool = False,
 ) -> ResolveAnswer:
-    """Settle as a person decides, if the receipt is as it was shown (R23) and "not applied" is admitted (R22).
+    """Settle as a person decides, if the receipt is as it was shown (R23) and "not applied" is admitted (R22); where a rule asks
+    for a second person, propose it instead.
 
     With `workers_stopped` the statement is recorded first; a declared quiet period counts from its first making. Refused while
     another person has claimed the receipt. `contested`: it decides a contest, which another person has opened, on evidence
-    (R25). `dry_run`: the same path, with nothing written.
+    (R25), so that no rule asks. `dry_run`: the same path, with nothing written.
     """
     case = await queue.case(decision.receipt_id)
     if case is None:
         return NotFound()
-    effect = _effect(case, effect_of)
+    effect = declared(case, effect_of)
     problem = _problem(decision, effect, contested=contested)
     if problem is not None:
         return Invalid(problem)
@@ -146,24 +184,61 @@ async def resolve(
         changed = _changed(case, decision, contested=contested)
         if changed is not None:
             return changed
+        terms = terms_of(effect)
         if decision.resolution == "not_applied":
             case = _stated(case, decision) if dry_run else await _with_statement(queue, case, decision)
-            verdict = _verdict(case, terms_of(effect))
-            if isinstance(verdict, NotAdmitted):
-                return Refused(verdict)
-            settlement = replace(settlement, not_after=verdict.not_after)
+            judged = verdict(case, terms)
+            if isinstance(judged, NotAdmitted):
+                return Refused(judged)
+            settlement = replace(settlement, not_after=judged.not_after)
+        if not contested:
+            second = asked(await queue.rules(), case, decision.resolution, terms)
+            if second.rules:
+                return await _propose(queue, case, decision, settlement, second, dry_run=dry_run)
+            settlement = replace(settlement, not_after=_earlier(settlement.not_after, second.free_until))
     answer = await queue.decide(settlement, contested=contested, look_only=dry_run)
-    return _foretold(answer, case, decision) if dry_run and isinstance(answer, Decides) else _told(answer)
+    if dry_run and isinstance(answer, Decides):
+        return WouldResolve(_foretold(answer, case, decision.resolution))
+    return told(answer)
 
 
-def _just_stated(case: ReceiptCase) -> ReceiptCase:
-    """As if a person had just said that the workers are stopped; said before, it stands."""
-    just_now = case.workers_stopped_at or case.open.looked_at - timedelta.resolution
-    return replace(case, workers_stopped_at=just_now)
+async def _propose(
+    queue: DecidingQueue,
+    case: ReceiptCase,
+    decision: Decision,
+    settlement: Settlement,
+    second: Asked,
+    *,
+    dry_run: bool,
+) -> ResolveAnswer:
+    proposal = new_proposal(
+        decision.receipt_id,
+        settlement,
+        second,
+        workers_stopped=decision.workers_stopped,
+        call_id=decision.decision_id,
+    )
+    answer: ProposeAnswer = await queue.propose(proposal, look_only=dry_run)
+    match answer:
+        case Proposed(proposal=kept):
+            return NeedsSecondPerson(kept)
+        case Decides():
+            follows = _foretold(answer, case, decision.resolution)
+            return WouldPropose(follows, proposal.rules, proposal.decision_hash)
+        case OtherProposal():
+            return answer
+        case IdTaken():
+            return Invalid("another decision was proposed under this id")
+        case _:
+            return told(answer)
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((time for time in (one, other) if time is not None), default=None)
 
 
 def _stated(case: ReceiptCase, decision: Decision) -> ReceiptCase:
-    return _just_stated(case) if decision.workers_stopped else case
+    return with_workers_stopped(case) if decision.workers_stopped else case
 
 
 async def _with_statement(queue: OperatorQueue, case: ReceiptCase, decision: Decision) -> ReceiptCase:
@@ -175,21 +250,8 @@ async def _with_statement(queue: OperatorQueue, case: ReceiptCase, decision: Dec
     return await queue.case(decision.receipt_id) or case
 
 
-def _verdict(case: ReceiptCase, terms: Terms) -> Verdict:
-    """On a person's word that the effect is not there, with what has been stated so far."""
-    now = case.open.looked_at
-    look = Look(now, _closed(case, terms), by_person=True, workers_stopped_at=case.workers_stopped_at)
-    return not_applied(case.open.attempts, terms, look, now)
-
-
-def _closed(case: ReceiptCase, terms: Terms) -> bool:
-    """A lookup of this attempt found nothing, and closed the key for ever by that (R22 b)."""
-    version = case.open.receipt.version
-    absent = (seen for seen in case.observations if seen.source == "lookup" and seen.finding == "absent")
-    return terms.lookup_closes_key and any(seen.receipt_version == version for seen in absent)
-
-
-def _effect(case: ReceiptCase, effect_of: EffectOf | None) -> Effect | None:
+def declared(case: ReceiptCase, effect_of: EffectOf | None) -> Effect | None:
+    """What the application declares of the receipt's effect, where it is known."""
     receipt = case.open.receipt
     return None if effect_of is None else effect_of(receipt.agent_id, receipt.effect_id)
 
@@ -213,25 +275,9 @@ def _problem(decision: Decision, effect: Effect | None, *, contested: bool) -> s
     return None
 
 
-def _not_decidable(case: ReceiptCase) -> str | None:
-    receipt = case.open.receipt
-    if receipt.contradicted:
-        return "what is recorded is in doubt; only a contest with evidence, decided by a second person, moves it"
-    if receipt.state != "uncertain":
-        return f"the receipt is {receipt.state}"
-    return None
-
-
-def _not_contested(case: ReceiptCase) -> str | None:
-    receipt = case.open.receipt
-    if not receipt.contradicted:
-        return "nothing contests what is recorded"
-    return "an attempt is under way" if receipt.state == "prepared" else None
-
-
 def _changed(case: ReceiptCase, decision: Decision, *, contested: bool) -> VersionChanged | None:
     receipt = case.open.receipt
-    why = _not_contested(case) if contested else _not_decidable(case)
+    why = not_contested(case) if contested else not_decidable(case)
     if why is None and decision.expected_version not in (None, receipt.version):
         why = f"the receipt has version {receipt.version}, not {decision.expected_version}"
     return None if why is None else VersionChanged(why)
@@ -262,21 +308,20 @@ def _settlement(case: ReceiptCase, decision: Decision, *, contested: bool) -> Se
     )
 
 
-def _foretold(answer: Decides, case: ReceiptCase, decision: Decision) -> WouldResolve:
+def _foretold(answer: Decides, case: ReceiptCase, resolution: Resolution) -> Consequences:
     """What the store said it would have written; who goes on is read from the case."""
-    expected = consequences(case, decision.resolution)
-    return WouldResolve(
-        replace(
-            expected,
-            settlement=answer.settlement,
-            state=answer.state,
-            version=answer.version,
-            continuation=answer.continuation or expected.continuation,
-        )
+    expected = consequences(case, resolution)
+    return replace(
+        expected,
+        settlement=answer.settlement,
+        state=answer.state,
+        version=answer.version,
+        continuation=answer.continuation or expected.continuation,
     )
 
 
-def _told(answer: DecideAnswer) -> ResolveAnswer:
+def told(answer: DecideAnswer) -> Resolved | VersionChanged | Held | Refused | NotFound:
+    """What the store said of a decision, in the words of every surface."""
     match answer:
         case Decides(settlement=settlement, version=version):
             return Resolved(settlement, version)
