@@ -99,6 +99,8 @@ class Conversations(Protocol):
         """An audit line, action `revealed`: somebody is shown a receipt's real values. False where it is not there."""
         ...
 
-    async def note_reveal_of_turn(self, thread_id: str, turn_id: str, scope: Scope, actor: str, reason: str) -> bool:
-        """The same, of a turn with its thread's memory. False where the thread is not there."""
+    async def note_reveal_of_turn(
+        self, thread_id: str, turn_id: str | None, scope: Scope, actor: str, reason: str
+    ) -> bool:
+        """The same, of a turn; of None: of the thread, its memory and all of its events. False where the thread is not there."""
         ...

@@ -9,17 +9,26 @@ import asyncpg
 
 from intention_kernel.contracts.event import rfc3339, unpack_records
 from intention_kernel.contracts.json_codec import JsonValue, loads
+from intention_kernel.ports.conversations import LAST_TURNS, Document
 from intention_kernel.postgres.origin_rows import unpack_headers
 from intention_kernel.postgres.packing import unpack
-
-Document = dict[str, JsonValue]
 
 _DIGEST_DIGITS = 12
 _ASIDE_STATES = {"open": "set_aside", "redriven": "redriven", "dropped": "dropped"}
 
 
-def thread_document(head: asyncpg.Record, turns: list[asyncpg.Record], receipts: list[asyncpg.Record]) -> Document:
-    """A thread: its head, its memory, its last turns and what it waits for."""
+def thread_document(
+    head: asyncpg.Record,
+    *,
+    turns: list[asyncpg.Record],
+    receipts: list[asyncpg.Record],
+    blocked: list[asyncpg.Record],
+    asides: list[asyncpg.Record],
+) -> Document:
+    """A thread: its head, its memory, what it waits for, what was set aside of it, and `LAST_TURNS` turns.
+
+    `nextBefore` is where the next page of turns begins; None: there is none.
+    """
     in_progress: Document | None = None
     if head["turn_id"] is not None:
         in_progress = {
@@ -41,7 +50,10 @@ def thread_document(head: asyncpg.Record, turns: list[asyncpg.Record], receipts:
         "schemaRevision": head["schema_revision"],
         "turnInProgress": in_progress,
         "openReceipts": [receipt_document(receipt) for receipt in receipts],
-        "lastTurns": [_turn_line(turn) for turn in turns],
+        "blocked": [_blocked_line(step) for step in blocked],
+        "setAside": [_aside_line(aside) for aside in asides],
+        "lastTurns": [_turn_line(turn) for turn in turns[:LAST_TURNS]],
+        "nextBefore": turns[LAST_TURNS - 1]["revision"] if len(turns) > LAST_TURNS else None,
         "checkpoint": _packed_json(head["checkpoint"]),
     }
 
@@ -61,8 +73,13 @@ def turn_document(turn: asyncpg.Record, receipts: list[asyncpg.Record], asides: 
         "result": _packed_json(turn["result"]),
         "receipts": [receipt_document(receipt) for receipt in receipts],
         "setAside": [_aside_line(aside) for aside in asides],
-        "events": [loads(record.value or b"") for record in unpack_records(unpack(turn["events"]))],
+        "events": list[JsonValue](turn_events(turn["events"])),
     }
+
+
+def turn_events(stored: bytes) -> list[JsonValue]:
+    """A turn's events as they went out; none where retention has let them go."""
+    return [loads(record.value or b"") for record in unpack_records(unpack(stored))]
 
 
 def unfinished_document(
@@ -179,9 +196,22 @@ def _turn_line(turn: asyncpg.Record) -> Document:
     }
 
 
+def _blocked_line(step: asyncpg.Record) -> Document:
+    return {
+        "turnId": step["turn_id"],
+        "revision": step["revision"],
+        "receiptId": step["receipt_id"],
+        "effectKey": step["effect_key"],
+        "effect": step["effect_id"],
+        "state": step["state"],
+        "title": step["title"],
+    }
+
+
 def _aside_line(aside: asyncpg.Record) -> Document:
     return {
         "id": f"{aside['thread_id']}@{aside['revision']}",
+        "turnId": aside["turn_id"],
         "state": aside["state"],
         "reason": aside["reason"],
         "detail": text_of(aside["detail"]),

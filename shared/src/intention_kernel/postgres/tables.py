@@ -433,6 +433,7 @@ set_aside_turns = Table(
     _column("record_timestamp_ms", BigInteger),
     _column("decision_id", Uuid, nullable=True),
     _column("at", TIME, default="clock_timestamp()"),
+    Index("set_aside_turns_at_idx", "at"),
     Index("set_aside_turns_open_uq", "thread_id", "turn_id", unique=True, postgresql_where=text("state = 'open'")),
 )
 

@@ -1,3 +1,13 @@
--- Purpose: the last turns of a thread, newest first. Parameters: $1 thread, $2 how many at most.
--- Returns: a row each, without request, result and events. Index: turns_pkey, for the turns of the thread.
-select turn_id, revision, status, event_count, committed_at from turns where thread_id = $1 order by revision desc limit $2
+-- Purpose: turns of a thread down from a revision, newest first: revision by revision, since nothing of a thread is read by the
+--   thread alone (protocol 9). Parameters: $1 thread, $2 the newest revision to show, $3 how many at most.
+-- Returns: a row each, without request, result and events. Index: turns_revision_thread_uq, a look-up for each revision.
+with recursive walk (revision, found) as (
+  select $2::bigint + 1, 0
+  union all
+  select w.revision - 1, w.found + (t.turn_id is not null)::integer
+  from walk as w left join turns as t on t.revision = w.revision - 1 and t.thread_id = $1
+  where w.revision > 1 and w.found < $3::integer
+)
+select t.turn_id, t.revision, t.status, t.event_count, t.committed_at
+from walk as w join turns as t on t.revision = w.revision and t.thread_id = $1
+where w.revision <= $2 order by t.revision desc

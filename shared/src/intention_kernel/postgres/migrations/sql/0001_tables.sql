@@ -316,6 +316,7 @@ create table set_aside_turns (
 );
 comment on column set_aside_turns.base_digest is 'of the checkpoint that its journal was written on, null where there was none: a redrive on another keeps the claims alone (R33)';
 comment on column set_aside_turns.decision_id is 'of the redrive or drop, so that a repeat is known as one (R11)';
+create index set_aside_turns_at_idx on set_aside_turns (at);
 create unique index set_aside_turns_open_uq on set_aside_turns (thread_id, turn_id) where state = 'open';
 
 create table rejected_requests (
