@@ -6,35 +6,11 @@ from collections.abc import Iterator
 
 import click
 
-from intention_kernel.cli.output import Document, Format, pretty, visible
+from intention_kernel.cli.output import Format, pretty, visible
 from intention_kernel.contracts.json_codec import dumps
-from intention_kernel.ports.redrives import (
-    DropAnswer,
-    Dropped,
-    NoSuchRecord,
-    NotOpen,
-    ReceiptsOpen,
-    RecordRedriven,
-    RedriveRecordAnswer,
-    RedriveTurnAnswer,
-    RedriveView,
-    TurnRedriven,
-    Unsendable,
-    WouldRunLate,
-)
+from intention_kernel.ports.redrives import ReceiptsOpen, RedriveView, TurnRedriven, WouldRunLate
+from intention_kernel.reconciliation.given_up import Outcome, outcome_document, outcome_of
 
-Answer = RedriveTurnAnswer | RedriveRecordAnswer | DropAnswer
-
-_OUTCOMES: dict[type[Answer], str] = {
-    TurnRedriven: "redriven",
-    RecordRedriven: "redriven",
-    Dropped: "dropped",
-    ReceiptsOpen: "receipts_open",
-    WouldRunLate: "later_turns",
-    Unsendable: "unsendable",
-    NotOpen: "not_open",
-    NoSuchRecord: "not_found",
-}
 _SAID = {
     "redriven": "its request is on its way again",
     "would_redrive": "nothing was changed; without --dry-run its request would be on its way",
@@ -42,11 +18,9 @@ _SAID = {
 }
 
 
-def print_outcome(record_id: str, answer: Answer, output: Format, *, dry_run: bool = False) -> None:
+def print_outcome(record_id: str, answer: Outcome, output: Format, *, dry_run: bool = False) -> None:
     """On stdout; why nothing was done is the caller's to say."""
-    outcome = _OUTCOMES[type(answer)]
-    if outcome == "redriven" and dry_run:
-        outcome = "would_redrive"
+    outcome = outcome_of(answer, dry_run=dry_run)
     if output == "ids":
         if outcome in ("redriven", "dropped"):
             click.echo(visible(record_id))
@@ -54,11 +28,11 @@ def print_outcome(record_id: str, answer: Answer, output: Format, *, dry_run: bo
         for line in _lines(answer, outcome):
             click.echo(line)
     else:
-        document = _document(record_id, answer, outcome)
+        document = outcome_document(record_id, answer, dry_run=dry_run)
         click.echo(pretty(document) if output == "json" else dumps(document))
 
 
-def _lines(answer: Answer, outcome: str) -> Iterator[str]:
+def _lines(answer: Outcome, outcome: str) -> Iterator[str]:
     if isinstance(answer, TurnRedriven | ReceiptsOpen | WouldRunLate):
         yield from _view_lines(answer.view)
     if outcome in _SAID:
@@ -77,32 +51,3 @@ def _view_lines(view: RedriveView) -> Iterator[str]:
     for receipt in view.receipts:
         flag = ", CONTRADICTED" if receipt.contradicted else ""
         yield f"  {receipt.receipt_id} {receipt.state}{flag} {visible(receipt.effect_key)}"
-
-
-def _document(record_id: str, answer: Answer, outcome: str) -> Document:
-    document: Document = {"id": record_id, "outcome": outcome}
-    if isinstance(answer, NotOpen):
-        document["state"] = answer.state
-    elif isinstance(answer, Unsendable):
-        document["problem"] = answer.problem
-    elif isinstance(answer, TurnRedriven | ReceiptsOpen | WouldRunLate):
-        document |= _view_document(answer.view)
-    return document
-
-
-def _view_document(view: RedriveView) -> Document:
-    return {
-        "turnId": view.turn_id,
-        "laterCount": view.later_count,
-        "laterTurns": list(view.later_turns),
-        "memoryChanged": view.is_rebased,
-        "receipts": [
-            {
-                "receiptId": receipt.receipt_id,
-                "effectKey": receipt.effect_key,
-                "state": receipt.state,
-                "contradicted": receipt.contradicted,
-            }
-            for receipt in view.receipts
-        ],
-    }

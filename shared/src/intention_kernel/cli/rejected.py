@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import re
 from collections.abc import Awaitable, Callable
 from typing import NoReturn, TypeVar
 
@@ -20,6 +19,7 @@ from intention_kernel.cli.settings import addresses
 from intention_kernel.cli.tables import print_list
 from intention_kernel.cli.threads import read, show_document
 from intention_kernel.ids import random_id
+from intention_kernel.ports.conversations import RejectedPrefix
 from intention_kernel.ports.redrives import (
     DropAnswer,
     NoSuchRecord,
@@ -35,6 +35,7 @@ from intention_kernel.ports.redrives import (
     WouldRunLate,
 )
 from intention_kernel.postgres.redrives import open_redrives
+from intention_kernel.reconciliation.given_up import ref_of
 
 _COLUMNS = {
     "ID": "id",
@@ -47,8 +48,6 @@ _COLUMNS = {
     "AT": "at",
 }
 
-_REJECTED = re.compile(r"([A-Za-z0-9._-]+)/([0-9]{1,9})/([0-9]{1,18})/([0-9a-f]{1,64})")
-_SET_ASIDE = re.compile(r"(.+)@([0-9]{1,18})", re.DOTALL)
 _Answer = TypeVar("_Answer")
 _actor_option = click.option(
     "--as", "actor", metavar="NAME", default=getpass.getuser, show_default="your user name", help="Who decides."
@@ -159,14 +158,20 @@ def _tell(record_id: str, answer: RedriveTurnAnswer | RedriveRecordAnswer | Drop
 
 
 def _ref(record_id: str) -> SetAsideRef | RejectedRef:
-    turn = _SET_ASIDE.fullmatch(record_id)
-    if turn is not None:
-        return SetAsideRef(turn[1], int(turn[2]))
+    ref = _named(record_id)
+    if isinstance(ref, SetAsideRef):
+        return ref
     document = _find(record_id)
-    request = _REJECTED.fullmatch(record_id)
-    if document is None or request is None:
+    if document is None:
         _fail(NOT_FOUND, _missing(record_id))
-    return RejectedRef(request[1], int(request[2]), int(request[3]), bytes.fromhex(str(document["digest"])))
+    return RejectedRef(ref.topic, ref.partition, ref.offset, bytes.fromhex(str(document["digest"])))
+
+
+def _named(record_id: str) -> SetAsideRef | RejectedPrefix:
+    ref = ref_of(record_id)
+    if ref is None:
+        raise click.BadParameter("it is neither TOPIC/PARTITION/OFFSET/DIGEST nor THREAD@REVISION", param_hint="ID")
+    return ref
 
 
 def _missing(record_id: str) -> str:
@@ -187,11 +192,7 @@ def _fail(code: int, message: str) -> NoReturn:
 
 
 def _find(record_id: str) -> Document | None:
-    request, turn = _REJECTED.fullmatch(record_id), _SET_ASIDE.fullmatch(record_id)
-    if request is not None:
-        topic, partition, offset, digest = request.groups()
-        return read(lambda reading: reading.rejected_request(topic, int(partition), int(offset), digest))
-    if turn is not None:
-        thread_id, revision = turn.groups()
-        return read(lambda reading: reading.set_aside_turn(thread_id, int(revision)))
-    raise click.BadParameter("it is neither TOPIC/PARTITION/OFFSET/DIGEST nor THREAD@REVISION", param_hint="ID")
+    ref = _named(record_id)
+    if isinstance(ref, SetAsideRef):
+        return read(lambda reading: reading.set_aside_turn(ref.thread_id, ref.revision))
+    return read(lambda reading: reading.rejected_request(ref.topic, ref.partition, ref.offset, ref.digest))
