@@ -24,6 +24,7 @@ _COMMANDS = {
     "thread": ("threads:thread", "Look at a thread."),
     "receipts": ("receipts:receipts", "Look at receipts, the records of external effects."),
     "queue": ("queue:queue", "Receipts whose outcome nobody knows, and what to do about them."),
+    "rules": ("rules:rules", "Which decisions about receipts need a second person."),
     "audit": ("audit:audit", "Who decided, claimed, redrove or deleted what."),
     "rejected": ("rejected:rejected", "Rejected requests and set-aside turns: look at them, redrive or drop them."),
     "recover": ("recover:recover", "Go on from a database that is older than Kafka."),

@@ -33,7 +33,7 @@ _operation = click.option(
 )
 
 
-class _Span(click.ParamType[float]):
+class Span(click.ParamType[float]):
     """`90s`, `15m`, `2h`, `3d` as seconds."""
 
     name = "span"
@@ -48,7 +48,7 @@ class _Span(click.ParamType[float]):
 @click.command("claim")
 @_receipt
 @click.option(
-    "--for", "seconds", type=_Span(), default="15m", show_default=True, help="How long, as in 90s, 15m, 2h, 1d."
+    "--for", "seconds", type=Span(), default="15m", show_default=True, help="How long, as in 90s, 15m, 2h, 1d."
 )
 @click.option("--takeover", "reason", metavar="REASON", help="Also where another person has it; they can read why.")
 @actor_option
@@ -96,7 +96,7 @@ def release(
 
 @click.command("snooze")
 @_receipt
-@click.option("--for", "seconds", type=_Span(), help="How long, as in 2h.")
+@click.option("--for", "seconds", type=Span(), help="How long, as in 2h.")
 @click.option("--until-change", is_flag=True, help="Until a resolver answers something else.")
 @click.option("--end", is_flag=True, help="Back into sight now.")
 @click.option("--reason", metavar="TEXT", help="Why.")

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import asyncpg
 
+from intention_kernel.ids import random_id
 from intention_kernel.ports.approvals import (
     ApprovalRule,
     ApproveAnswer,
@@ -32,7 +33,7 @@ class PostgresApprovals(PostgresReceipts):
         return tuple(map(rows.rule, await self._fetch("approval_rules")))
 
     async def set_rule(self, rule: ApprovalRule, actor: str) -> None:
-        await self._fetch("approval_rule_set", *rows.rule_columns(rule), clean(actor))
+        await self._fetch("approval_rule_set", *rows.rule_columns(rule), clean(actor), random_id().hex)
 
     async def propose(self, proposal: NewProposal, *, look_only: bool) -> ProposeAnswer:
         [row] = await self._fetch("approval_propose", *rows.proposal_columns(proposal), look_only)
