@@ -90,7 +90,8 @@ async def test_a_session_that_is_opened_again_with_its_secret_is_the_same(db: Pe
 async def test_a_token_is_its_secrets_until_it_ends_or_is_revoked(db: People) -> None:
     ana = await db.user("ana", "operator")
     kept = await db.token(b"secret", permissions=frozenset({"receipts:read"}), seconds=60.0)
-    assert (kept.user, kept.label, kept.prefix, kept.permissions) == ("ana", "ci", "Ab12Cd34", {"receipts:read"})
+    assert (kept.user, kept.label, kept.prefix) == ("ana", "ci", "Ab12Cd34")
+    assert kept.permissions == frozenset({"receipts:read"})
     assert abs(kept.expires_at - kept.created_at - timedelta(seconds=60)) < timedelta(seconds=1)
     assert await db.identity.bearer(b"secret") == (kept, ana)
     assert await db.identity.bearer(b"other") is None

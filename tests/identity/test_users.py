@@ -118,7 +118,8 @@ async def test_other_access_counts_for_sessions_and_tokens_from_the_next_request
     assert session is not None
     assert bearer is not None
     for user in (session.user, bearer[1]):
-        assert (user.permissions, user.scope) == (READS, there)
+        assert user.permissions == READS
+        assert user.scope == there
 
 
 async def test_a_disabled_user_is_nobody_and_comes_back_without_their_sessions(db: People) -> None:
@@ -194,11 +195,8 @@ async def test_a_change_that_is_repeated_with_its_id_is_done_once(db: People) ->
         "set_password": ("ana", "another"),
     }
     for name, values in changes.items():
-        answers = [
-            await db.connection.fetchrow(statement(f"identity_{name}"), *values, f"id of {name}", "root")
-            for _ in range(2)
-        ]
-        assert [answer["outcome"] for answer in answers] == ["done", "done"], name
+        sql, given = statement(f"identity_{name}"), (*values, f"id of {name}", "root")
+        assert [await db.connection.fetchval(sql, *given) for _ in range(2)] == ["done", "done"], name
     assert await db.actions() == [("root", "user_added"), ("root", "access_set"), ("root", "password_set")]
 
 
