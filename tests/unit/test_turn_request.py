@@ -46,6 +46,8 @@ def other_settlement() -> dict[str, Any]:
         (b"t", request(schemaVersion=2), "invalid", "schemaVersion"),
         (b"t", request(surprise=1), "invalid", "surprise: unknown member"),
         (b"t", request(input={"text": "x", "tone": 1}), "invalid", "input.tone: unknown member"),
+        (b"t", request(host_context={}), "invalid", "host_context: unknown member"),
+        (b"t", request(input={"text": "x", "interaction_selection": 1}), "invalid", "input.interaction_selection"),
         (b"t", request(input=...), "invalid", "input: is missing"),
         (b"t", request(turnId=...), "invalid", "turnId: is missing"),
         (b"t", request(turnId="u" * 201), "invalid", "turnId"),

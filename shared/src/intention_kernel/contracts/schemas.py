@@ -12,6 +12,7 @@ from pathlib import Path
 
 from intention_kernel.contracts.checkpoint_schema import checkpoint_schema
 from intention_kernel.contracts.event import EVENT_VERSION
+from intention_kernel.contracts.resolution import ResolutionRecord
 from intention_kernel.contracts.schema_parts import ANY, COUNT, ID, RECEIPT_ID, STATE, TIME, Schema, object_schema
 from intention_kernel.contracts.turn_request import TurnRequest
 
@@ -129,19 +130,8 @@ def _notice() -> Schema:
 
 
 def _resolution() -> Schema:
-    members: Schema = {
-        "schemaVersion": {"const": 1},
-        "decisionId": ID,
-        "receiptId": RECEIPT_ID,
-        "expectedVersion": COUNT,
-        "resolution": {"enum": ["applied", "not_applied"]},
-        "value": ANY,
-        "reference": {"type": "string"},
-        "reason": {"type": "string"},
-        "actor": {"type": "string", "minLength": 1},
-    }
-    required = [name for name in members if name not in {"value", "reference"}]
-    return object_schema("A decision on receipts.resolutions", members, required, closed=True)
+    schema: Schema = ResolutionRecord.model_json_schema(by_alias=True)
+    return {**schema, "title": "A decision on receipts.resolutions; the record's key says nothing"}
 
 
 if __name__ == "__main__":

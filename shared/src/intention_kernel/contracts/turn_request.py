@@ -25,8 +25,8 @@ MAX_COUNT = 2_147_483_647
 _SHOWN_PROBLEMS = 20
 
 
-def _version(value: object) -> object:
-    # true equals 1 in Python, and nowhere else.
+def version_number(value: object) -> object:
+    """`value`, where it is not a boolean: true equals 1 in Python, and nowhere else."""
     if isinstance(value, bool):
         raise PydanticCustomError("version", "is not a number")
     return value
@@ -57,7 +57,7 @@ class ReconciliationTrigger(WireModel):
 class TurnRequest(WireModel):
     """One request for one turn. `input` is absent only in a continuation."""
 
-    schema_version: Annotated[Literal[1], BeforeValidator(_version)]
+    schema_version: Annotated[Literal[1], BeforeValidator(version_number)]
     thread_id: Identifier
     turn_id: Identifier
     agent_id: Identifier
@@ -111,18 +111,19 @@ def _validated(document: JsonValue) -> TurnRequest:
     if not isinstance(document, dict):
         raise RejectedError("invalid", "the request is not a JSON object")
     try:
-        return TurnRequest.model_validate(document)
+        return TurnRequest.model_validate(document, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise RejectedError("invalid", "; ".join(_problems(error)[:_SHOWN_PROBLEMS])) from error
+        raise RejectedError("invalid", problems_of(error)) from error
 
 
-def _problems(error: ValidationError) -> list[str]:
+def problems_of(error: ValidationError) -> str:
+    """What is wrong with a record, member by member; the first of them, where there are many."""
     problems = []
     for entry in error.errors(include_url=False, include_input=False):
         place = ".".join(str(part) for part in entry["loc"])
         known = {"extra_forbidden": "unknown member", "missing": "is missing"}
         problems.append(f"{place}: {known.get(entry['type'], entry['msg'])}")
-    return problems
+    return "; ".join(problems[:_SHOWN_PROBLEMS])
 
 
 def _check_trigger(request: TurnRequest) -> None:
