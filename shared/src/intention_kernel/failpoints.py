@@ -34,6 +34,7 @@ FAILPOINTS: dict[str, str] = {
     "relay.after_delete": "the rows are deleted",
     "reconciler.after_lookup": "the resolver answered, nothing settled",
     "reconciler.after_settle": "the settlement is committed",
+    "reconciler.after_resolution": "a record of receipts.resolutions is dealt with, its offset not committed",
     "provider.after_commit": "an example's outside world has committed and not replied",
 }
 """Every failpoint of the three processes and what is true there. `intention failpoints` prints it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from intention_kernel.application.definition import Application
 from intention_kernel.application.loading import load_application, open_ports
 from intention_kernel.clock import SystemClock
+from intention_kernel.contracts.topics import Topics
 from intention_kernel.durability.operations import AbandonedOperations
 from intention_kernel.postgres.reconciliation import open_receipts
 from intention_kernel.reconciliation.reconciler import Reconciler
@@ -67,10 +68,32 @@ async def opened_console(
         yield port
 
 
-def described(application: Application) -> list[str]:
-    """How each effect's outcome is found out, for `check`."""
-    return [
+@asynccontextmanager
+async def opened_resolutions(
+    settings: ReconcilerSettings, effect_of: EffectOf, stop: asyncio.Event
+) -> AsyncIterator[Callable[[], str | None]]:
+    """Decisions from Kafka are taken until `stop` is set, which the end does; says why they are not right now.
+
+    Where the settings accept none, nothing is read and FastStream not imported. Raises ConfigurationError,
+    SchemaVersionError among them, and InfrastructureError.
+    """
+    if not settings.accept_resolutions:
+        yield lambda: None
+        return
+    from receipt_reconciler.resolutions_opening import open_resolutions  # noqa: PLC0415 - a second of imports
+
+    async with open_resolutions(settings, effect_of, stop) as consumer:
+        yield lambda: consumer.away
+
+
+def described(application: Application, settings: ReconcilerSettings) -> list[str]:
+    """How each effect's outcome is found out, and whether decisions are taken from Kafka, for `check`."""
+    effects = [
         f"agent {agent.id} effect {effect.id}: {type(effect.resolver).__name__}"
         for agent in application.agents
         for effect in agent.effects
     ]
+    topic = Topics(settings.topic_prefix).resolutions
+    if settings.accept_resolutions:
+        return [*effects, f"decisions are taken from {topic}: whoever may write there may settle"]
+    return [*effects, f"no decisions are taken from {topic}"]

@@ -13,7 +13,7 @@ from intention_kernel.lifecycle import run_async, stop_requested, until_reached
 from intention_kernel.settings import help_text, load
 from intention_kernel.telemetry import configure_logging
 
-from receipt_reconciler.bootstrap import described, opened_console, wired_reconciler
+from receipt_reconciler.bootstrap import described, opened_console, opened_resolutions, wired_reconciler
 from receipt_reconciler.rounds import Rounds
 from receipt_reconciler.settings import ReconcilerSettings
 
@@ -47,7 +47,17 @@ async def _run() -> None:
         if wired is None:
             return
         rounds = wired.rounds
-        health = HealthServer(settings.http_port, lambda: _live(rounds), lambda: rounds.away, host=settings.http_host)
+        resolutions_away = await until_reached(
+            lambda: stack.enter_async_context(opened_resolutions(settings, wired.effect_of, stop)), stop
+        )
+        if resolutions_away is None:
+            return
+        health = HealthServer(
+            settings.http_port,
+            lambda: _live(rounds),
+            lambda: rounds.away or resolutions_away(),
+            host=settings.http_host,
+        )
         async with health:
             console = await stack.enter_async_context(opened_console(settings, wired.effect_of, stop))
             click.echo(f"ready receipt-reconciler http={health.port}{'' if console is None else f' console={console}'}")
@@ -58,7 +68,7 @@ async def _run() -> None:
 async def _check() -> None:
     settings = load(ReconcilerSettings)
     async with wired_reconciler(settings):
-        for line in described(load_application(settings.application)):
+        for line in described(load_application(settings.application), settings):
             click.echo(line)
         click.echo("ok: settings, application, ports, database and schema fit")
 

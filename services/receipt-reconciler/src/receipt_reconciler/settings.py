@@ -26,6 +26,10 @@ class ReconcilerSettings(ProcessSettings):
     reconcile_continuation_seconds: Seconds = Field(
         default=30, description="After this long a continuation that nobody committed is requested again"
     )
+    accept_resolutions: bool = Field(
+        default=False,
+        description="Decisions are taken from receipts.resolutions too: whoever may write to that topic may settle",
+    )
     console_port: int | None = Field(
         default=None,
         ge=0,

@@ -22,7 +22,7 @@ from intention_kernel.durability.outcome import (
 from intention_kernel.durability.outcome import Outcome as TurnOutcome
 from intention_kernel.errors import InfrastructureError, RejectedError
 from intention_kernel.ids import jittered_seconds, random_id
-from intention_kernel.kafka.record import Record
+from intention_kernel.kafka.record import Record, origin_of
 from intention_kernel.ports.rejections import Rejection, Rejections
 from intention_kernel.ports.turn_body import Delivery, TurnBody
 from intention_kernel.ports.turn_store import Origin
@@ -75,7 +75,7 @@ class TurnHandler:
 
     async def __call__(self, record: Record) -> Outcome:
         """Raises InfrastructureError where nothing was decided: call it with the same record again."""
-        origin = _origin(record)
+        origin = origin_of(record)
         try:
             request = decode_turn_request(record.key, record.value)
         except RejectedError as error:
@@ -145,18 +145,6 @@ _NAMES: dict[type[TurnOutcome], str] = {
     TurnRejected: "rejected",
     TurnFailed: "failed",
 }
-
-
-def _origin(record: Record) -> Origin:
-    return Origin(
-        topic=record.topic,
-        partition=record.partition,
-        offset=record.offset,
-        key=record.key,
-        value=record.value,
-        headers=record.headers,
-        timestamp_ms=record.timestamp_ms,
-    )
 
 
 def _rejection(origin: Origin, error: RejectedError) -> Rejection:

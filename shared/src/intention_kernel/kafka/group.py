@@ -194,9 +194,9 @@ class GroupMember:
 
     async def leave(self, seconds: float) -> None:
         """Leave the group and close, within `seconds` even when no broker answers. Calls no callback, never raises."""
-        if self._consumer is not None and not await _completes(self._consumer.stop(), seconds):
+        if self._consumer is not None and not await completes(self._consumer.stop(), seconds):
             # Without a broker the driver's stop hangs, or ends in its own CancelledError before it closed its sockets.
-            await _completes(self._consumer._client.close(), 1.0)
+            await completes(self._consumer._client.close(), 1.0)
 
     @property
     def rejoin_wanted(self) -> bool:
@@ -246,7 +246,8 @@ def _consumer(settings: GroupSettings) -> AIOKafkaConsumer:
     )
 
 
-async def _completes(step: Coroutine[Any, Any, None], seconds: float) -> bool:
+async def completes(step: Coroutine[Any, Any, None], seconds: float) -> bool:
+    """Whether the step ended well within `seconds`; it is cancelled where it did not."""
     task = asyncio.create_task(step)
     await asyncio.wait([task], timeout=seconds)
     if not task.done():
@@ -256,10 +257,11 @@ async def _completes(step: Coroutine[Any, Any, None], seconds: float) -> bool:
 
 
 def _by_partition(polled: Mapping[TopicPartition, list[Any]]) -> dict[int, list[Record]]:
-    return {assigned.partition: [_record(assigned, raw) for raw in raws] for assigned, raws in polled.items()}
+    return {assigned.partition: [record_of(assigned, raw) for raw in raws] for assigned, raws in polled.items()}
 
 
-def _record(assigned: TopicPartition, raw: Any) -> Record:  # noqa: ANN401
+def record_of(assigned: TopicPartition, raw: Any) -> Record:  # noqa: ANN401
+    """What the driver read."""
     headers: tuple[tuple[str, bytes | None], ...] = tuple(raw.headers)
     size = len(raw.key or b"") + len(raw.value or b"")
     for name, value in headers:

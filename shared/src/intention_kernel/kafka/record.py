@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from intention_kernel.ports.turn_store import Origin
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -23,3 +25,10 @@ class Record:
     size_bytes: int
     alone: bool = False
     restored: bool = False
+
+
+def origin_of(record: Record) -> Origin:
+    """Where it came from, with its bytes."""
+    return Origin(
+        record.topic, record.partition, record.offset, record.key, record.value, record.headers, record.timestamp_ms
+    )

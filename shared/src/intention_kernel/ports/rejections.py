@@ -1,4 +1,4 @@
-"""Requests that can never run: kept byte for byte, and published by the same statement (protocol R5, R34)."""
+"""Records that are refused: kept byte for byte, and published by the same statement (protocol R5, R34)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ class Rejection:
     turn_id: str | None = None
 
 
-class Rejections(Protocol):
-    """Both calls are idempotent: the same record is kept and published once."""
+class RecordKeeper(Protocol):
+    """For whoever reads records and runs no turns."""
 
     async def reject(self, rejection: Rejection) -> None:
-        """Keep a record that cannot be decoded, or a conflicting twin. Raises InfrastructureError."""
+        """Keep a record that nobody can do what it asks for, and publish it, once. Raises InfrastructureError."""
         ...
+
+
+class Rejections(RecordKeeper, Protocol):
+    """Both calls are idempotent: the same record is kept and published once."""
 
     async def reject_begun(self, rejection: Rejection, *, fence: int, revision: int) -> CommitAnswer:
         """Reject a request that can be decoded: a fenced commit without result or events (R5)."""

@@ -1,4 +1,4 @@
-"""The Rejections port in Postgres: what can never run, kept and published by one statement (protocol R5, R34)."""
+"""The Rejections port in Postgres: what is refused, kept and published by one statement (protocol R5, R34)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from intention_kernel.postgres.text import clean
 AskAlone = Callable[[str, tuple[object, ...]], Awaitable[CommitAnswer | None]]
 
 
-class PostgresRejections:
-    """See the port. `ask_alone` is the turn store's, for the fenced one."""
+class KeptRecords:
+    """See the port RecordKeeper."""
 
-    def __init__(self, *, pool: Pool, ask_alone: AskAlone, wake: Callable[[], None]) -> None:
+    def __init__(self, pool: Pool, wake: Callable[[], None]) -> None:
         self._pool = pool
-        self._ask_alone = ask_alone
         self._wake = wake
 
     async def reject(self, rejection: Rejection) -> None:
@@ -33,6 +32,14 @@ class PostgresRejections:
         except DRIVER_ERRORS as error:
             raise refused(error) from error
         self._wake()
+
+
+class PostgresRejections(KeptRecords):
+    """See the port. `ask_alone` is the turn store's, for the fenced one."""
+
+    def __init__(self, *, pool: Pool, ask_alone: AskAlone, wake: Callable[[], None]) -> None:
+        super().__init__(pool, wake)
+        self._ask_alone = ask_alone
 
     async def reject_begun(self, rejection: Rejection, *, fence: int, revision: int) -> CommitAnswer:
         answer = await self._ask_alone("reject_begun", (*rejection_parameters(rejection), fence, revision))

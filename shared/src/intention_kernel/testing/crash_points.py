@@ -21,7 +21,9 @@ from intention_kernel.testing.system import Installation, System, open_system
 PROVIDER_POINT = "provider.after_commit"
 RUNNER_POINTS = tuple(name for name in FAILPOINTS if name.startswith("runner."))
 RELAY_POINTS = tuple(name for name in FAILPOINTS if name.startswith("relay."))
-RECONCILER_POINTS = tuple(name for name in FAILPOINTS if name.startswith("reconciler."))
+RESOLUTION_POINT = "reconciler.after_resolution"
+"""Passed only by a reconciler that accepts decisions from Kafka."""
+RECONCILER_POINTS = tuple(name for name in FAILPOINTS if name.startswith("reconciler.") and name != RESOLUTION_POINT)
 
 _FENCED_WORK = (Path(__file__).parent / "sql" / "fenced_work.sql").read_text("utf-8")
 
