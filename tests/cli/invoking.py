@@ -36,16 +36,16 @@ def environment(database_url: str = "", bootstrap: str = "", prefix: str = "", a
     return dict(zip(VARIABLES, (database_url, bootstrap, prefix, application), strict=True))
 
 
-def intention(*arguments: str, env: dict[str, str] | None = None) -> Said:
+def intention(*arguments: str, env: dict[str, str] | None = None, stdin: str = "") -> Said:
     """Run a command to its end."""
-    with CliRunner().isolation(env={**environment(), **(env or {})}) as (out, err, _):
+    with CliRunner().isolation(stdin, env={**environment(), **(env or {})}) as (out, err, _):
         code = run(arguments)
         return Said(code, out.getvalue().decode(), err.getvalue().decode())
 
 
-async def intention_beside(*arguments: str, env: dict[str, str] | None = None) -> Said:
+async def intention_beside(*arguments: str, env: dict[str, str] | None = None, stdin: str = "") -> Said:
     """The same in a thread, while the test goes on."""
-    return await asyncio.to_thread(intention, *arguments, env=env)
+    return await asyncio.to_thread(intention, *arguments, env=env, stdin=stdin)
 
 
 def script_environment() -> dict[str, str]:

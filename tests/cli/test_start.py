@@ -79,7 +79,11 @@ def test_failpoints_lists_every_name_with_its_meaning() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["dev", "migrate", "send", "chat", "events", "turn", "thread", "receipts", "queue", "rejected"]
+    "command",
+    [
+        *("dev", "migrate", "send", "chat", "events", "turn", "thread", "receipts", "queue", "rejected"),
+        *("users", "roles", "tokens"),
+    ],
 )
 def test_every_command_explains_itself(command: str) -> None:
     assert f"  {command} " in intention("--help").out
@@ -95,7 +99,7 @@ def test_an_id_that_cannot_be_one_is_a_usage_error() -> None:
 def test_help_loads_no_driver() -> None:
     program = (
         "import sys; from intention_kernel.cli.main import run; assert run(['--help']) == 0; "
-        "print(sorted({'asyncpg', 'aiokafka', 'alembic', 'sqlalchemy', 'pydantic', 'rich'} & set(sys.modules)))"
+        "print(sorted({'argon2', 'asyncpg', 'aiokafka', 'alembic', 'sqlalchemy', 'pydantic', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env=script_environment(), capture_output=True, text=True, check=True

@@ -18,7 +18,7 @@ EXIT_CODES: dict[int, str] = {
     OK: "done; a turn committed or was committed before",
     FAILED: "failed; a turn was rejected or set aside, a guarantee does not hold, or a server could not be reached",
     USAGE: "wrong arguments or settings; the message says what to change",
-    NOT_FOUND: "there is no such thread, turn, receipt or record",
+    NOT_FOUND: "there is no such thread, turn, receipt, record, user or token",
     CONFLICT: "conflict: the turn id is taken by other content, or a version has moved on",
     DENIED: "refused by a rule: what was asked cannot be admitted now",
     STILL_RUNNING: "the wait ended before the turn did; it goes on",
