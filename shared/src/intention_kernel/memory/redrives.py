@@ -26,7 +26,7 @@ from intention_kernel.ports.redrives import (
     TurnRedriven,
     Unsendable,
     WouldRunLate,
-    thread_of_key,
+    sent_again,
 )
 
 _SHOWN_TURNS = 20
@@ -75,9 +75,9 @@ class MemoryRedrives:
         if row is None:
             return NoSuchRecord()
         origin = row.rejection.origin
-        thread_id = thread_of_key(origin.key, origin.value)
-        if isinstance(thread_id, Unsendable):
-            return thread_id
+        again = sent_again(ref, origin.key, origin.value)
+        if isinstance(again, Unsendable):
+            return again
         if row.state == "redriven" and row.decision_id == ruling.decision_id:
             return RecordRedriven()
         if row.state != "open":
@@ -86,7 +86,7 @@ class MemoryRedrives:
             return RecordRedriven()
         self._end_record(row, ruling, "redriven")
         dedupe = f"redrive:{ref.topic}:{ref.partition}:{ref.offset}:{ref.digest.hex()}"
-        enqueue(self.tables, OutboxRow(thread_id, TOPICS.requests, dedupe, None, (WireRecord((), origin.value),)))
+        enqueue(self.tables, OutboxRow(again.key, again.topic, dedupe, None, (WireRecord((), origin.value),)))
         return RecordRedriven()
 
     async def drop_record(self, ref: RejectedRef, ruling: Ruling) -> DropAnswer:

@@ -11,6 +11,9 @@ from uuid import UUID
 
 from intention_kernel.contracts.identifiers import identifier_problem
 from intention_kernel.contracts.receipt import ReceiptState
+from intention_kernel.contracts.topics import Topics
+
+_TOPICS = Topics()
 
 RejectionState = Literal["open", "redriven", "dropped"]
 
@@ -136,7 +139,7 @@ class Redrives(Protocol):
         ...
 
     async def redrive_record(self, ref: RejectedRef, ruling: Ruling, *, look_only: bool = False) -> RedriveRecordAnswer:
-        """Enqueue a rejected record as it came. `look_only` changes nothing."""
+        """Enqueue a rejected record as it came, for the topic that it came from. `look_only` changes nothing."""
         ...
 
     async def drop_record(self, ref: RejectedRef, ruling: Ruling) -> DropAnswer:
@@ -144,10 +147,30 @@ class Redrives(Protocol):
         ...
 
 
-def thread_of_key(key: bytes | None, value: bytes | None) -> str | Unsendable:
-    """The thread that a record could be a request of; Unsendable where no build would ever take it (interface 2)."""
+@dataclass(frozen=True, slots=True)
+class SentAgain:
+    """Where a record goes again: the topic without its prefix, and the text whose UTF-8 is its key."""
+
+    topic: str
+    key: str
+
+
+def sent_again(ref: RejectedRef, key: bytes | None, value: bytes | None) -> SentAgain | Unsendable:
+    """To the topic that it came from; Unsendable where no build would ever take it (interface 2).
+
+    A decision's key says nothing: one that cannot be ours is replaced by the digest of the record.
+    """
     if value is None:
         return Unsendable("the record has no value")
+    of_decisions = ref.topic.endswith(_TOPICS.resolutions)
+    thread_id = _thread_of_key(key)
+    if isinstance(thread_id, str):
+        return SentAgain(_TOPICS.resolutions if of_decisions else _TOPICS.requests, thread_id)
+    return SentAgain(_TOPICS.resolutions, ref.digest.hex()) if of_decisions else thread_id
+
+
+def _thread_of_key(key: bytes | None) -> str | Unsendable:
+    """The thread that a record could be a request of."""
     try:
         thread_id = (key or b"").decode()
     except UnicodeDecodeError:

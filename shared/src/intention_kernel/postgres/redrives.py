@@ -24,7 +24,7 @@ from intention_kernel.ports.redrives import (
     TurnRedriven,
     Unsendable,
     WouldRunLate,
-    thread_of_key,
+    sent_again,
 )
 from intention_kernel.postgres.errors import DRIVER_ERRORS, refused
 from intention_kernel.postgres.operating import open_pool
@@ -64,19 +64,19 @@ class PostgresRedrives:
         kept = await self._pool.fetch(statement("rejected_record"), _place(ref))
         if not kept:
             return NoSuchRecord()
-        thread_id = thread_of_key(kept[0]["record_key"], kept[0]["record_value"])
-        if isinstance(thread_id, Unsendable):
-            return thread_id
+        again = sent_again(ref, kept[0]["record_key"], kept[0]["record_value"])
+        if isinstance(again, Unsendable):
+            return again
         if look_only:
             return RecordRedriven() if kept[0]["state"] == "open" else NotOpen(kept[0]["state"])
-        row = await self._fetch("end_rejected", *_place(ref), "redriven", thread_id, *_columns(ruling))
+        row = await self._fetch("end_rejected", *_place(ref), "redriven", again.topic, again.key, *_columns(ruling))
         if row["outcome"] == "ended":
             self._wake()
             return RecordRedriven()
         return NotOpen(row["state"]) if row["state"] else NoSuchRecord()
 
     async def drop_record(self, ref: RejectedRef, ruling: Ruling) -> DropAnswer:
-        return _dropped(await self._fetch("end_rejected", *_place(ref), "dropped", None, *_columns(ruling)))
+        return _dropped(await self._fetch("end_rejected", *_place(ref), "dropped", None, None, *_columns(ruling)))
 
     async def _fetch(self, name: str, *parameters: object) -> asyncpg.Record:
         try:

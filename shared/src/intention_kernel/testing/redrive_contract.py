@@ -286,6 +286,18 @@ class RedrivesContract:
             assert await boundary.redrives.drop_record(ref, ruling()) == Dropped()
             assert await boundary.audited(thread) == (("ana", "drop"),)
 
+    async def test_a_rejected_decision_is_sent_again_to_its_own_topic(self, boundary: BoundaryHarness) -> None:
+        """R33, R34, interface 2: the same bytes, whatever its key was; without a value there is nothing to send."""
+        for key in (b"any", None, b"\xff"):
+            ref = await rejected(boundary, new_thread(), key=key, value=b"{ }", topic="here.receipts.resolutions")
+            assert await boundary.redrives.redrive_record(ref, ruling()) == RecordRedriven()
+            sent_under = "any" if key == b"any" else ref.digest.hex()
+            rows = [row for row in await boundary.outbox(sent_under) if f":{ref.partition}:" in row.dedupe]
+            assert [row.topic for row in rows if row.dedupe.startswith("redrive:")] == ["receipts.resolutions"]
+            assert [record.value for row in rows for record in row.records if row.topic != "turns.rejected"] == [b"{ }"]
+        empty = await rejected(boundary, new_thread(), key=b"any", value=None, topic="receipts.resolutions")
+        assert isinstance(await boundary.redrives.redrive_record(empty, ruling()), Unsendable)
+
     async def test_a_dropped_record_is_not_sent_again(self, boundary: BoundaryHarness) -> None:
         """R33."""
         thread = new_thread()
@@ -334,9 +346,11 @@ async def redriven(
     return await boundary.redrives.redrive_turn(ref, ruling(), after_later_turns=after_later_turns)
 
 
-async def rejected(boundary: BoundaryHarness, thread_id: str, *, key: bytes | None, value: bytes | None) -> RejectedRef:
+async def rejected(
+    boundary: BoundaryHarness, thread_id: str, *, key: bytes | None, value: bytes | None, topic: str = "turns.requests"
+) -> RejectedRef:
     """A record of that thread that was refused."""
-    origin = replace(new_origin(value=value), key=key)
+    origin = replace(new_origin(value=value), key=key, topic=topic)
     await boundary.store.reject(rejection_of(origin, thread_id))
     digest = hashlib.sha256(value or b"").digest()
     return RejectedRef(origin.topic, origin.partition, origin.offset, digest)
