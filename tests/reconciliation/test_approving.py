@@ -19,6 +19,7 @@ from intention_kernel.ports.approvals import (
     Proposal,
     SelfApproval,
 )
+from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.queue_work import Held
 from intention_kernel.ports.receipt_ledger import Late, Settled, Settlement
 from intention_kernel.postgres.operator_queue import PostgresQueue
@@ -126,7 +127,7 @@ async def test_a_resolver_and_an_approver_settle_once(fresh_database: str, first
         kept = await db.receipts.proposal(proposal.proposal_id)
         assert kept is not None
         assert kept.state == ("approved" if isinstance(answer, Resolved) else "overtaken")
-        assert await db.receipts.proposals(10) == ()
+        assert await db.receipts.proposals(Scope(), 10) == ()
         assert len(await db.all("decisions")) == 1
         assert await db.value(receipt) == (VALUE if isinstance(answer, Resolved) else {"charge": "r"})
 
@@ -188,10 +189,10 @@ async def test_what_nobody_approves_in_time_expires_and_makes_room(fresh_databas
         await db.connection.execute("update proposals set expires_at = clock_timestamp()")
         assert await approve(db, old) == NotOpen("expired")
         assert await approving.reject(db.receipts, old.proposal_id, "ben", "r") == NotOpen("expired")
-        assert await db.receipts.proposals(10) == ()
+        assert await db.receipts.proposals(Scope(), 10) == ()
         fresh = await proposed(db, applied(receipt))
         assert fresh.proposal_id != old.proposal_id
-        assert [kept.proposal_id for kept in await db.receipts.proposals(10)] == [fresh.proposal_id]
+        assert [kept.proposal_id for kept in await db.receipts.proposals(Scope(), 10)] == [fresh.proposal_id]
         assert await approve(db, old) == NotOpen("expired")
         assert await approve(db, fresh) == Resolved(1, 3)
 

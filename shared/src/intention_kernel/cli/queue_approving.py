@@ -27,6 +27,7 @@ from intention_kernel.ports.approvals import (
 from intention_kernel.ports.queue_work import Held
 from intention_kernel.reconciliation import approving
 from intention_kernel.reconciliation.document import consequences_document, proposal_document
+from intention_kernel.reconciliation.listing import EVERYTHING
 from intention_kernel.reconciliation.queue import (
     Invalid,
     NotFound,
@@ -129,7 +130,7 @@ def proposals(*, limit: int, output: Format) -> None:
 
     Example: intention queue proposals -o json
     """
-    found = run(lambda store, _: store.proposals(limit))
+    found = run(lambda store, _: store.proposals(EVERYTHING, limit))
     documents: list[Document] = [proposal_document(proposal) for proposal in found]
     print_list(documents, output, columns=_COLUMNS, id_member="receiptId")
 

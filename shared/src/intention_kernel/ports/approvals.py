@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from intention_kernel.contracts.receipt import Summary
+from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.operator_queue import Decides, OperatorQueue
 from intention_kernel.ports.queue_work import Held, IdTaken
 from intention_kernel.ports.receipt_ledger import Changed, Late, Resolution, Settlement, Unknown
@@ -163,8 +164,8 @@ class Approvals(Protocol):
         """The last one of a receipt, open or over."""
         ...
 
-    async def proposals(self, limit: int) -> tuple[Proposal, ...]:
-        """Those that are open, the next to expire first."""
+    async def proposals(self, scope: Scope, limit: int) -> tuple[Proposal, ...]:
+        """Those within reach that are open, the next to expire first."""
         ...
 
     async def approve(

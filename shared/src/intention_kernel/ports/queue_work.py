@@ -6,11 +6,12 @@ a person, and a claim settles nothing. Every operation has its caller's id, by w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.receipt_ledger import Unknown
 
 Act = Literal["claim", "takeover", "release", "snooze", "wake", "probe"]
@@ -132,10 +133,16 @@ class AuditLine:
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """Lines of one receipt, actor or action (None: of all), older than line `before`, at most `limit`."""
+    """Lines of one receipt, actor or action (None: of all), older than line `before`, at most `limit`.
+
+    A bounded `scope` leaves the lines of receipts within it. `of_access` False: no lines of what belongs to no conversation,
+    such as sign-ins, users and refused attempts. Who asks for one receipt has seen to its being within reach.
+    """
 
     receipt_id: str | None = None
     actor: str | None = None
     action: str | None = None
     before: int | None = None
     limit: int = 200
+    scope: Scope = field(default_factory=Scope)
+    of_access: bool = True

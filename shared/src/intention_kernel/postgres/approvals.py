@@ -20,8 +20,10 @@ from intention_kernel.ports.approvals import (
     ProposeAnswer,
     Proposed,
 )
+from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.receipt_ledger import Unknown
 from intention_kernel.postgres import approval_rows as rows
+from intention_kernel.postgres.identity_rows import reach
 from intention_kernel.postgres.reconciliation import PostgresReceipts
 from intention_kernel.postgres.text import clean, clean_or_none
 
@@ -48,8 +50,8 @@ class PostgresApprovals(PostgresReceipts):
     async def proposal_of(self, receipt_id: str) -> Proposal | None:
         return self._one(await self._fetch("approval_proposal_of", clean(receipt_id)))
 
-    async def proposals(self, limit: int) -> tuple[Proposal, ...]:
-        return tuple(map(rows.proposal, await self._fetch("approval_proposals", limit)))
+    async def proposals(self, scope: Scope, limit: int) -> tuple[Proposal, ...]:
+        return tuple(map(rows.proposal, await self._fetch("approval_proposals", limit, *reach(scope))))
 
     async def approve(
         self, proposal_id: str, decision_hash: str, actor: str, reason: str | None, not_after: datetime | None

@@ -28,6 +28,7 @@ from intention_kernel.ports.receipt_ledger import Settlement, Unknown
 from intention_kernel.postgres import queue_rows
 from intention_kernel.postgres import reconciliation_rows as rows
 from intention_kernel.postgres.approvals import PostgresApprovals
+from intention_kernel.postgres.identity_rows import reach
 from intention_kernel.postgres.operating import open_pool
 from intention_kernel.postgres.pool import PATIENCE_SECONDS
 from intention_kernel.postgres.queue_queries import items_query
@@ -124,7 +125,7 @@ class PostgresQueue(PostgresApprovals):
     async def audit(self, query: AuditQuery) -> tuple[AuditLine, ...]:
         terms = (clean_or_none(query.actor), clean_or_none(query.action), query.before, query.limit)
         if query.receipt_id is None:
-            found = await self._fetch("audit_list", *terms)
+            found = await self._fetch("audit_list", *terms, *reach(query.scope), query.of_access)
         else:
             found = await self._fetch("reconciler_queue_audit", clean(query.receipt_id), *terms)
         return tuple(map(queue_rows.audit_line, found))

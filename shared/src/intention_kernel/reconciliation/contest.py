@@ -13,12 +13,16 @@ from intention_kernel.reconciliation.queue import Invalid, NotFound, VersionChan
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a person says is wrong, of the receipt as it was shown to them in `expected_version` (None: as it is now)."""
+    """What a person says is wrong, of the receipt as it was shown to them in `expected_version` (None: as it is now).
+
+    `contest_id` None: derived from the content, so that the same doubt about the same version is one contest.
+    """
 
     receipt_id: str
     reason: str
     actor: str
     expected_version: int | None = None
+    contest_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,8 @@ async def contest(queue: OperatorQueue, doubt: Doubt) -> ContestAnswer:
             thread_id=receipt.thread_id,
             effect_key=receipt.effect_key,
             seen_version=version,
-            contest_id=derived_id("contest", receipt.receipt_id, str(version), doubt.actor, doubt.reason),
+            contest_id=doubt.contest_id
+            or derived_id("contest", receipt.receipt_id, str(version), doubt.actor, doubt.reason),
             actor=doubt.actor,
             reason=doubt.reason,
         )

@@ -51,6 +51,8 @@ _SHOWN = (
         "audit",
         "mayDecide",
         "willHappen",
+        "keyWindow",
+        "keyClosesAt",
     ],
 )
 _THREAD = [
@@ -116,6 +118,20 @@ _ITEM = (
 )
 _OBSERVATION = ["settlement", "receiptVersion", "source", "finding", "reference", "startedAt", "at"]
 _DECISION = ["decisionId", "settlement", "resolution", "reference", "reasonCode", "evidence", "actor", "at"]
+_PROPOSAL = (
+    *_RECEIPT,
+    *["proposalId", "state", "rules", "proposer", "proposedAt", "expiresAt", "closedBy", "closedAt", "closingReason"],
+    *[
+        "expectedVersion",
+        "resolution",
+        "reason",
+        "reasonCode",
+        "evidence",
+        "decisionId",
+        "decisionHash",
+        "workersStopped",
+    ],
+)
 _TRACE = ["isProgram", "attempt", "resumes", "status", "startedAt", "durationMs"]
 _NODE = [
     "kind",
@@ -160,7 +176,13 @@ def masked_shown(document: Members) -> Members:
         items=_each(masked_item),
         observations=_each(lambda seen: _kept(seen, _OBSERVATION)),
         decisions=_each(lambda decision: _kept(decision, _DECISION, reason=_reason)),
+        proposal=_part(_PROPOSAL),
     )
+
+
+def masked_proposal(document: Members) -> Members:
+    """Of `document.proposal_document`: what its proposer says was applied has a value."""
+    return _kept(document, _PROPOSAL)
 
 
 def masked_item(document: Members) -> Members:

@@ -58,6 +58,11 @@ class NotPossible:
 
 
 @dataclass(frozen=True, slots=True)
+class IdReused(Invalid):
+    """The caller's id names another operation."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """The note is kept, with its audit line."""
 
@@ -168,7 +173,7 @@ def _told(answer: WorkAnswer) -> WorkResult:
         case NotLookedAt():
             return NotPossible("no resolver looks at it now: it is settled or in doubt, or its call is being repeated")
         case IdTaken():
-            return Invalid("the operation's id names another operation")
+            return IdReused("the operation's id names another operation")
         case Unknown():
             return NotFound()
 
@@ -182,7 +187,7 @@ async def _note(queue: OperatorQueue, task: Task, kind: NoteKind, text: str) -> 
         case Noted():
             return Kept(note.note_id)
         case IdTaken():
-            return Invalid("the note's id names another operation")
+            return IdReused("the note's id names another operation")
         case Unknown():
             return NotFound()
 

@@ -28,6 +28,7 @@ begin
   if earlier.id is not null then
     return query select
       case when (earlier.thread_id, earlier.effect_key, earlier.action, earlier.actor) = (held.thread_id, held.effect_key, act, who)
+          and (d.said->>'seconds')::double precision is not distinct from seconds and d.said->>'reason' is not distinct from why
         then 'worked' else 'id_taken' end,
       (d.said->>'version')::bigint, earlier.actor, (d.said->>'until')::timestamptz
     from (select convert_from(earlier.detail, 'UTF8')::json as said) as d;
@@ -71,7 +72,7 @@ begin
   end if;
   insert into audit_log (actor, action, thread_id, effect_key, operation_id, detail)
   values (who, act, held.thread_id, held.effect_key, operation, convert_to(json_strip_nulls(json_build_object(
-    'version', work.version + 1, 'until', ends, 'reason', why,
+    'version', work.version + 1, 'seconds', seconds, 'until', ends, 'reason', why,
     'from', case when foreign_claim then work.claimed_by end))::text, 'UTF8'));
   return query select 'worked', work.version + 1, who, ends;
 end $$;
