@@ -371,6 +371,7 @@ proposals = Table(
     "proposals",
     METADATA,
     _column("proposal_id", ID, key=True),
+    _column("id", BigInteger, numbered=True),
     _column("thread_id", ID),
     _column("effect_key", ID),
     _column("seen_version", BigInteger),
@@ -392,7 +393,7 @@ proposals = Table(
     _column("closed_at", TIME, nullable=True),
     _column("closing_reason", Text, nullable=True),
     Index("proposals_open_uq", "thread_id", "effect_key", unique=True, postgresql_where=text("state = 'proposed'")),
-    Index("proposals_receipt_idx", "thread_id", "effect_key", "proposed_at"),
+    Index("proposals_receipt_idx", "thread_id", "effect_key", "id"),
     Index("proposals_expiry_idx", "expires_at", postgresql_where=text("state = 'proposed'")),
 )
 

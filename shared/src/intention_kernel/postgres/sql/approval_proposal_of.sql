@@ -6,5 +6,5 @@ select p.*, proposal_state_v1(p.state, p.expires_at, p.seen_version, r.version) 
 from receipts as r
 join proposals as p on p.thread_id = r.thread_id and p.effect_key = r.effect_key
 where r.receipt_id = $1
-order by p.proposed_at desc
+order by p.id desc
 limit 1

@@ -21,6 +21,7 @@ values ('key-window-closed', '{keyed}', '{not_applied}', true);
 
 create table proposals (
   proposal_id text collate "C" primary key,
+  id bigint not null generated always as identity,
   thread_id text collate "C" not null,
   effect_key text collate "C" not null,
   seen_version bigint not null,
@@ -47,7 +48,8 @@ comment on table proposals is 'A decision exactly as it will be written, and wha
 comment on column proposals.state is 'proposed also where its time is over or its receipt moved, until another takes its place: see proposal_state_v1';
 -- One decision about a receipt waits at a time.
 create unique index proposals_open_uq on proposals (thread_id, effect_key) where state = 'proposed';
-create index proposals_receipt_idx on proposals (thread_id, effect_key, proposed_at);
+-- Its last one, which alone may be open.
+create index proposals_receipt_idx on proposals (thread_id, effect_key, id);
 create index proposals_expiry_idx on proposals (expires_at) where state = 'proposed';
 
 -- What was proposed is never edited: another value is another proposal.

@@ -6,7 +6,7 @@
 --   stopped; then those of settle_receipt_v1; whether to look only.
 -- Returns one row: proposed (also: it is already) | would_propose (of a look) | other (another decision waits) | id_taken (by
 --   another content) | what decide_receipt_v1 refuses; the proposal, of other that one, and who proposed it; then the row of decide_receipt_v1.
---   Waits for the receipt's lock. Indexes: the keys of receipts, decisions and proposals; proposals_open_uq.
+--   Waits for the receipt's lock. Indexes: the keys of receipts, decisions and proposals; proposals_receipt_idx.
 create function propose_decision_v1(
   proposal text, hash text, asking text[], expires_seconds double precision, stopped boolean,
   thread text, effect text, seen_version bigint, verdict text, answer bytea, provider_reference text, decision text,
@@ -19,15 +19,17 @@ language plpgsql as $$
 declare
   receipt receipts;
   earlier proposals;
+  last proposals;
+  last_state text;
   said record;
   word text;
 begin
   select r.* into receipt from receipts as r where r.thread_id = thread and r.effect_key = effect for no key update;
   select p.* into earlier from proposals as p where p.proposal_id = proposal;
-  if earlier.proposal_id is null then
-    select p.* into earlier from proposals as p
-    where p.thread_id = thread and p.effect_key = effect and p.state = 'proposed'
-      and proposal_state_v1(p.state, p.expires_at, p.seen_version, receipt.version) = 'proposed';
+  select p.* into last from proposals as p where p.thread_id = thread and p.effect_key = effect order by p.id desc limit 1;
+  last_state := proposal_state_v1(last.state, last.expires_at, last.seen_version, receipt.version);
+  if earlier.proposal_id is null and last_state = 'proposed' then
+    earlier := last;
   end if;
   if earlier.proposal_id is not null then
     word := case when earlier.decision_hash = hash then 'proposed' when earlier.proposal_id = proposal then 'id_taken'
@@ -47,9 +49,9 @@ begin
                         said.until;
     return;
   end if;
-  update proposals as p
-  set state = proposal_state_v1(p.state, p.expires_at, p.seen_version, receipt.version), closed_at = clock_timestamp()
-  where p.thread_id = thread and p.effect_key = effect and p.state = 'proposed';
+  if last.state = 'proposed' then
+    update proposals as p set state = last_state, closed_at = clock_timestamp() where p.proposal_id = last.proposal_id;
+  end if;
   insert into proposals (
     proposal_id, thread_id, effect_key, seen_version, resolution, value, reference, decision_id, reason_code, reason, evidence,
     proposer, workers_stopped, decision_hash, rules, expires_at)
