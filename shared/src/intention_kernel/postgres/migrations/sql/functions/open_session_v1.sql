@@ -22,7 +22,7 @@ begin
     return false;
   end if;
   delete from sessions as s where s.secret_hash in (
-    select o.secret_hash from sessions as o where o.expires_at <= clock_timestamp()
+    select o.secret_hash from sessions as o where o.expires_at <= (select clock_timestamp())
     order by o.expires_at limit 100 for update skip locked);
   if better_hash is not null then
     update users as u set password_hash = better_hash where u.name = of_user;
