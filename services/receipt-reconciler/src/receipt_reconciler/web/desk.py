@@ -6,8 +6,13 @@ import asyncio
 from dataclasses import dataclass
 
 from intention_kernel.clock import Clock
-from intention_kernel.ports.operator_queue import OperatorQueue
+from intention_kernel.ports.approvals import DecidingQueue
+from intention_kernel.ports.conversations import Conversations
+from intention_kernel.ports.identity import Identity
+from intention_kernel.ports.redrives import Redrives
 from intention_kernel.reconciliation.workbench import EffectOf
+
+from receipt_reconciler.web.watching import Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +22,11 @@ class Desk:
     `stopping` is set once the process is told to stop: streams say farewell and end.
     """
 
-    queue: OperatorQueue
+    queue: DecidingQueue
+    identity: Identity
+    conversations: Conversations
+    redrives: Redrives
+    watcher: Watcher
     effect_of: EffectOf
     clock: Clock
     stopping: asyncio.Event
