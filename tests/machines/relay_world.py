@@ -34,7 +34,10 @@ class Lease:
 
 @dataclass(slots=True, eq=False)
 class Sent:
-    """A publish call that is under way: what became of its rows so far, and the epochs in which they were fetched."""
+    """A publish call that is under way: what became of its rows so far, and the epochs in which they were fetched.
+
+    `handed_over`: the next row is the driver's, which sends it however long that takes; nobody can call it back.
+    """
 
     relay: RelayProcess
     rows: Sequence[OutboxRow]
@@ -42,6 +45,7 @@ class Sent:
     answer: asyncio.Future[Sequence[PublishOutcome]]
     outcomes: list[PublishOutcome]
     epochs: dict[int, int]
+    handed_over: bool = False
 
 
 class World:
@@ -102,8 +106,11 @@ class World:
     def deliver(self, call: Sent, under_way_seconds: float = 0.0) -> None:
         """The next row of the call goes to the broker and arrives a little later, whatever became of the relay meanwhile."""
         row = call.rows[len(call.outcomes)]
-        if not call.may_send():
-            outcome: PublishOutcome = Unsent("the lease is over")
+        if call.handed_over:
+            self._arrive(call, row)
+            outcome: PublishOutcome = Published()
+        elif not call.may_send():
+            outcome = Unsent("the lease is over")
         elif self._is_stopped(call, row):
             outcome = Unsent("one before it was not published")
         elif row.id in self.will_refuse:
@@ -114,6 +121,14 @@ class World:
             outcome = Published()
         self._end(call, outcome)
 
+    def hand_over(self, call: Sent) -> None:
+        """The next row is the driver's from now on: it arrives whenever the machine says, for as long as its process lives."""
+        call.handed_over = call.handed_over or self._may_leave(call)
+
+    def _may_leave(self, call: Sent) -> bool:
+        row = call.rows[len(call.outcomes)]
+        return call.may_send() and not self._is_stopped(call, row) and row.id not in self.will_refuse
+
     def _arrive(self, call: Sent, row: OutboxRow) -> None:
         """R37: of a lease that has lasted since the row was fetched."""
         epoch, owner = call.epochs[row.id], call.relay.owner
@@ -123,7 +138,7 @@ class World:
     def lose_reply(self, call: Sent, *, taken: bool) -> None:
         """The broker took the next row, or not, and says nothing."""
         row = call.rows[len(call.outcomes)]
-        if taken and call.may_send() and not self._is_stopped(call, row) and row.id not in self.will_refuse:
+        if taken and (call.handed_over or self._may_leave(call)):
             self._arrive(call, row)
         self._end(call, Unsent("no answer"))
 
@@ -133,6 +148,7 @@ class World:
 
     def _end(self, call: Sent, outcome: PublishOutcome) -> None:
         call.outcomes.append(outcome)
+        call.handed_over = False
         if len(call.outcomes) == len(call.rows) and call in self.sent:
             self.sent.remove(call)
             call.answer.set_result(call.outcomes)

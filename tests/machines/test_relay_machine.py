@@ -15,6 +15,8 @@ PICK = st.integers(min_value=0, max_value=1_000)
 MOMENT_SECONDS = 0.05
 REST_SECONDS = 60.0
 UNDER_WAY_SECONDS = LEASE_SECONDS / 4 - MOMENT_SECONDS
+TROUBLES = ("pause", "pause", "stall", "hang", "hang", "kill", "start", "fault", "slow", "slow", "refuse")
+FAULTS = (1, 3, 20)
 
 
 class RelayMachine(RuleBasedStateMachine):
@@ -41,8 +43,12 @@ class RelayMachine(RuleBasedStateMachine):
         return self.world.relays[number % len(self.world.relays)]
 
     @rule(turns=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.booleans()), min_size=1, max_size=4))
-    def turns_commit(self, turns: list[tuple[int, int, bool]]) -> None:
-        """Events of a turn, or a request; those who listen are woken."""
+    def turns_end(self, turns: list[tuple[int, int, bool]]) -> None:
+        """Events of a turn, or a request."""
+        self.commit(turns)
+
+    def commit(self, turns: list[tuple[int, int, bool]]) -> None:
+        """Rows for the relays; those who listen are woken."""
         for thread, count, is_request in turns:
             self.world.commit(thread, count, REQUESTS if is_request else EVENTS)
         for relay in self.world.relays:
@@ -68,21 +74,32 @@ class RelayMachine(RuleBasedStateMachine):
         """Beats, deadlines, leases that are over."""
         self.pass_by(seconds)
 
-    @rule(
-        pick=PICK, what=st.sampled_from(("pause", "pause", "kill", "start", "start", "fault", "slow", "slow", "refuse"))
-    )
+    @rule(pick=PICK, what=st.sampled_from(TROUBLES))
     def trouble_comes(self, *, pick: int, what: str) -> None:
         """One rule for all of it, so that work and trouble come about as often."""
         getattr(self, what if self.world.relays else "start")(pick)
         self.pass_by(MOMENT_SECONDS)
 
     def pause(self, pick: int) -> None:
-        """SIGSTOP; or SIGCONT, where what was about to be handed over may be the first thing that happens."""
+        """SIGSTOP; or SIGCONT, where what was about to be handed over may be the first thing that happens.
+
+        What the driver has is left out there: between SIGCONT and the abort it may go out (R37's readers drop it).
+        """
         relay = self.pick(pick)
         relay.loop.paused = not relay.loop.paused
-        calls = [call for call in self.calls() if call.relay is relay]
+        calls = [call for call in self.calls() if call.relay is relay and not call.handed_over]
         if calls and pick % 2:
             self.world.deliver(calls[0])
+
+    def stall(self, pick: int) -> None:
+        """A pause that outlasts the lease, of one that goes on at once, or of all that are on its host."""
+        stalled = self.world.relays if pick % 3 else [self.pick(pick)]
+        running = [relay for relay in stalled if not relay.loop.paused]
+        for relay in running:
+            relay.loop.paused = True
+        self.pass_by(LEASE_SECONDS + MOMENT_SECONDS)
+        for relay in running:
+            relay.loop.paused = False
 
     def kill(self, pick: int) -> None:
         """SIGKILL."""
@@ -93,15 +110,28 @@ class RelayMachine(RuleBasedStateMachine):
         if len(self.world.relays) < 3:
             RelayProcess(self.world)
 
+    def hang(self, pick: int) -> None:
+        """The driver has the next rows of this one, and the broker does not answer it; perhaps for longer than the lease."""
+        relay = self.pick(pick)
+        for call in [one for one in self.calls() if one.relay is relay]:
+            self.world.hand_over(call)
+        if pick % 2:
+            self.stall(pick)
+
     def slow(self, pick: int) -> None:
-        """A fetch takes long, or has its answer at last."""
+        """The next fetch takes long, that of a new row perhaps for longer than the lease; or it has its answer at last."""
         relay = self.pick(pick)
         relay.is_slow = relay.slow_answer is None
         relay.answer()
+        if pick % 2 and relay.is_slow:
+            self.commit([(pick % 6, 1, False)])
+            self.stall(pick)
+            self.pass_by(MOMENT_SECONDS)
+            relay.answer()
 
     def fault(self, pick: int) -> None:
-        """The database answers this one nothing for a while."""
-        self.pick(pick).faults += 1 + pick % 3
+        """The database answers this one nothing for a while, which may be longer than its lease."""
+        self.pick(pick).faults += FAULTS[pick % len(FAULTS)]
 
     def refuse(self, pick: int) -> None:
         """The broker will never take one of the rows that wait."""
@@ -160,7 +190,7 @@ def test_no_interleaving_breaks_the_relays_leases(caplog: pytest.LogCaptureFixtu
     run_state_machine_as_test(
         RelayMachine,
         settings=settings(
-            max_examples=40,
+            max_examples=60,
             stateful_step_count=50,
             deadline=None,
             derandomize=True,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tests.stress.mutation import Mutation
 from tests.stress.mutations_of_answers import ANSWERS
+from tests.stress.mutations_of_approvals import APPROVALS
 from tests.stress.mutations_of_boundary import BOUNDARY
 from tests.stress.mutations_of_kernel import KERNEL
+from tests.stress.mutations_of_machines import MACHINES
 from tests.stress.mutations_of_protocol import PROTOCOL
 from tests.stress.mutations_of_queue import QUEUE
 from tests.stress.mutations_of_redrive import REDRIVE
@@ -22,5 +24,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *RESTORE,
     *REDRIVE,
     *QUEUE,
+    *APPROVALS,
     *ANSWERS,
+    *MACHINES,
 )
