@@ -120,9 +120,10 @@ def _evidence(found: Sequence[Outcome], worst: Status) -> str:
 
 def _counts(found: Sequence[Outcome]) -> str:
     parts = Counter(outcome.check.part for outcome in found)
-    words: tuple[tuple[Part, str], ...] = (
-        ("contract", "contract tests"),
-        ("crash", "crashes survived"),
-        ("servers", "settings"),
+    words: tuple[tuple[Part, str, str], ...] = (
+        ("contract", "contract test", "contract tests"),
+        ("crash", "crash survived", "crashes survived"),
+        ("servers", "setting", "settings"),
     )
-    return ", ".join(f"{parts[part]} {word}" for part, word in words if parts[part])
+    counted = ((parts[part], one, many) for part, one, many in words)
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counted if count)
