@@ -52,6 +52,7 @@ constraints: setup ## resolve the pins again; those that still fit stay
 
 schemas: setup ## generate schemas/ again
 	@$(PYTHON) -m intention_kernel.contracts.schemas
+	@$(PYTHON) -m receipt_reconciler.asyncapi
 
 settings: setup ## generate docs/settings.md again
 	@$(PYTHON) scripts/document_settings.py

@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aiokafka import AIOKafkaProducer
+from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.testing.broker import Place
 from intention_kernel.testing.processes import Process
 from intention_kernel.testing.system import Installation, System, open_system
 
 from tests.reconciliation.app import VARIABLE
 from tests.reconciliation.bench import Ledger, ledger, until
+from tests.support.consuming import HeaderName
 from tests.support.servers import SharedServers
 
 GROUP = "receipt-reconciler"
 BY_HAND = "shop.by_hand"
 """An effect that the application does not declare: nothing but a person settles it."""
-VALUE = {"charge": "ch-9"}
+VALUE: dict[str, JsonValue] = {"charge": "ch-9"}
 _ROOT = Path(__file__).parents[2]
 
 
@@ -86,6 +90,17 @@ class Bench:
         text = (await http(process, "/metrics"))[1]
         name = f'intention_reconciler_resolutions_total{{outcome="{outcome}"}} '
         return next((float(line.removeprefix(name)) for line in text.splitlines() if line.startswith(name)), 0.0)
+
+
+async def send_with_a_bad_header_name(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
+    """All in one batch on partition 0; each has a header whose name is not UTF-8."""
+    producer: Any = AIOKafkaProducer(bootstrap_servers=bootstrap)  # type: ignore[no-untyped-call]
+    async with producer:
+        batch = producer.create_batch()
+        batch._builder = _DefaultRecordBatchBuilderPy(2, 0, 0, -1, -1, 0, 65_536)
+        for value in values:
+            batch.append(key=None, value=value, timestamp=None, headers=[(HeaderName("\xffame"), b"\xff")])
+        await (await producer.send_batch(batch, topic, partition=0))
 
 
 @asynccontextmanager

@@ -37,7 +37,7 @@ TEST_LIMITS = ConsumerLimits(
 )
 
 
-class _HeaderName(str):
+class HeaderName(str):
     """A header name whose bytes are Latin-1, behind the back of a driver that believes in UTF-8."""
 
     __slots__ = ()
@@ -86,7 +86,7 @@ class Bench:
         builder = self.producer.create_batch()
         builder._builder = _DefaultRecordBatchBuilderPy(2, codec, 0, -1, -1, 0, 65_536)
         for place, name in enumerate(["name", "\xffame", "name"]):
-            header = (_HeaderName(name), b"\xff")
+            header = (HeaderName(name), b"\xff")
             builder.append(key=b"bad", value=str(place).encode().rjust(400, b"0"), timestamp=None, headers=[header])
         sent = await self.producer.send_batch(builder, self.topic, partition=partition)
         self.ends[partition] = (await sent).offset + 3

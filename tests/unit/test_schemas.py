@@ -33,7 +33,7 @@ def fits(name: str, document: object) -> None:
 
 def test_committed_schemas_are_what_the_contracts_generate() -> None:
     generated = {f"{name}.json": schema_text(name, schema) for name, schema in all_schemas().items()}
-    committed = {path.name: path.read_text("utf-8") for path in SCHEMAS.glob("*.json")}
+    committed = {path.name: path.read_text("utf-8") for path in SCHEMAS.glob("*.v*.json")}
     assert committed == generated, "run `make schemas` and commit the result"
 
 
