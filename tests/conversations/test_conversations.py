@@ -80,12 +80,22 @@ async def test_a_tail_meets_every_event_once_in_pages_of_any_size(bench: Bench) 
 
 
 async def test_a_tail_goes_on_over_turns_that_retention_has_thinned(bench: Bench) -> None:
-    for number in range(3):
-        await bench.say(f"turn-{number}", "hello")
-    async with bench.connection.transaction():
-        await bench.connection.execute("set local intention.forgets = 'on'")
-        await bench.connection.execute("update turns set events = '\\x0090' where revision < 3")
-    assert await _all_events(bench, 2) == (await bench.turn("turn-2"))["events"]
+    """Also where they fill a page: it is empty, and goes on behind them."""
+    await bench.connection.execute(
+        "insert into turns (thread_id, turn_id, revision, status, digest, request, requested_at_ms, result, first_sequence,"
+        " event_count, events, fence) select 't', 'turn-' || n, n, 'completed', '', '', 0, '', n * 10 - 9, 10, '\\x0090', 1"
+        " from generate_series(1, 45) as n"
+    )
+    await bench.connection.execute("insert into threads (thread_id, revision, next_sequence) values ('t', 45, 451)")
+    page = await bench.conversations.events("t", EVERYTHING, after=0, limit=9)
+    assert page is not None
+    assert (page.events, page.after, page.more) == ((), 200, True)
+    await bench.say("last", "hello")
+    told = (await bench.turn("last"))["events"]
+    assert await _all_events(bench, 2) == told
+    page = await bench.conversations.events("t", EVERYTHING, after=450, limit=200)
+    assert page is not None
+    assert (list(page.events), page.after, page.more) == (told, 450 + len(page.events), False)
 
 
 async def test_the_turns_of_a_long_thread_come_in_pages_over_gaps(bench: Bench) -> None:

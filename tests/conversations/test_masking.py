@@ -75,13 +75,15 @@ def test_values_of_one_shape_are_masked_alike(value: JsonValue) -> None:
     dumps(masked(shown))
 
 
-@given(SECRET_VALUES, st.sampled_from(MASKS), st.sampled_from(MEMBERS))
-def test_no_text_and_no_number_of_a_value_is_in_a_masked_document(value: JsonValue, mask: object, member: str) -> None:
+@given(SECRET_VALUES)
+def test_no_text_and_no_number_of_a_value_is_in_a_masked_document(value: JsonValue) -> None:
     """Whatever member it stands in, one that no document has among them."""
+    leaves = {str(leaf) for leaf in _leaves(value)}
     for content in (value, [value], {"x": value}, [{"value": value, "detail": value}]):
-        document: Document = {"title": "ours", member: cast("JsonValue", content)}
-        shown = json.dumps(mask(document), ensure_ascii=False)  # type: ignore[operator]
-        assert not [leaf for leaf in _leaves(value) if str(leaf) in shown]
+        document: Document = {"title": "ours", **{member: cast("JsonValue", content) for member in MEMBERS}}
+        for mask in MASKS:
+            shown = json.dumps(mask(document), ensure_ascii=False)
+            assert not [leaf for leaf in leaves if leaf in shown]
 
 
 def test_what_a_shape_looks_like() -> None:
