@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from intention_kernel.identity.passwords import Passwords
+from intention_kernel.identity.signing_in import SESSION_SECONDS
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from receipt_reconciler.web.api.application import api_application
+from receipt_reconciler.web.console.application import console_application
 from receipt_reconciler.web.desk import Desk
 from receipt_reconciler.web.headers import SafeHeaders
 
 
-def web_application(desk: Desk) -> ASGIApp:
-    """Everything that is served on the console's port."""
-    console = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    console.state.desk = desk
+def web_application(
+    desk: Desk, passwords: Passwords, *, secure: bool, session_seconds: float = SESSION_SECONDS
+) -> ASGIApp:
+    """Everything that is served on the console's port. `secure`: its cookies are for TLS only."""
+    console = console_application(desk, passwords, secure=secure, session_seconds=session_seconds)
     return SafeHeaders(_ByPath(api_application(desk), console))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 from intention_kernel.clock import SystemClock
+from intention_kernel.identity.passwords import Passwords
 from intention_kernel.postgres.conversations import PostgresConversations
 from intention_kernel.postgres.identity import PostgresIdentity
 from intention_kernel.postgres.operating import open_pool
@@ -16,6 +17,7 @@ from intention_kernel.reconciliation.workbench import EffectOf
 
 from receipt_reconciler.settings import ReconcilerSettings
 from receipt_reconciler.web.app import web_application
+from receipt_reconciler.web.console.application import is_loopback
 from receipt_reconciler.web.desk import Desk
 from receipt_reconciler.web.serving import serving
 from receipt_reconciler.web.watching import Watcher
@@ -37,10 +39,16 @@ async def open_console(settings: ReconcilerSettings, effect_of: EffectOf, stop: 
         pool_size=settings.console_pool_size,
         read_only=settings.console_read_only,
     )
-    async with opened as desk:
-        app = web_application(desk)
-        async with serving(app, settings.console_host, port=settings.console_port or 0, stopping=stop) as port:
-            yield port
+    with closing(Passwords()) as passwords:
+        async with opened as desk:
+            app = web_application(
+                desk,
+                passwords,
+                secure=not is_loopback(settings.console_host),
+                session_seconds=settings.console_session_seconds,
+            )
+            async with serving(app, settings.console_host, port=settings.console_port or 0, stopping=stop) as port:
+                yield port
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""What templates show, as values: pure functions of what the operations answer."""
