@@ -9,10 +9,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
+import pytest
+from intention_kernel.application.loading import load_application
 from intention_kernel.contracts.json_codec import JsonValue
+from intention_kernel.settings import load
 from intention_kernel.testing.crash_points import RESOLUTION_POINT
 from intention_kernel.testing.processes import Process
 from intention_kernel.testing.system import open_system
+from receipt_reconciler.bootstrap import described
+from receipt_reconciler.settings import ReconcilerSettings
 
 from tests.cli.invoking import environment, intention_beside
 from tests.reconciliation.bench import until
@@ -185,9 +190,29 @@ async def test_without_the_setting_nothing_is_consumed(
         assert "faststream" not in process.output()
         process.terminate()
         assert await process.await_end() == 0
-    async with bench(servers, fresh_database, topic_prefix, provider) as place:
-        await place.system.start_reconciler()
+    async with bench(servers, fresh_database, topic_prefix, provider, PYTHONPROFILEIMPORTTIME="1") as place:
+        process = await place.system.start_reconciler()
         await place.settled(receipt)
+        assert "faststream" in process.output()
+
+
+@pytest.mark.parametrize(
+    ("accepts", "said"),
+    [("true", "decisions are taken from x.receipts.resolutions"), ("", "no decisions are taken from x.receipts")],
+)
+def test_check_says_whether_decisions_are_taken(accepts: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {
+        "INTENTION_DATABASE_URL": "postgresql://127.0.0.1:1/x",
+        "INTENTION_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "INTENTION_APPLICATION": "tests.reconciliation.app:application",
+        "INTENTION_TOPIC_PREFIX": "x.",
+        "INTENTION_ACCEPT_RESOLUTIONS": accepts,
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    settings = load(ReconcilerSettings)
+    *_, last = described(load_application(settings.application), settings)
+    assert last.startswith(said)
 
 
 async def test_a_database_that_goes_away_costs_no_record(

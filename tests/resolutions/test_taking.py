@@ -18,7 +18,7 @@ from intention_kernel.postgres.rejections import KeptRecords
 from intention_kernel.reconciliation.contest import Doubt, contest
 from intention_kernel.reconciliation.queue import Decision, Resolved, resolve
 from intention_kernel.reconciliation.resolutions import Resolutions
-from intention_kernel.reconciliation.work import Task, claim
+from intention_kernel.reconciliation.work import Done, Task, claim
 
 from tests.cli.invoking import Said, environment, intention_beside
 from tests.reconciliation.bench import EFFECT_ID, Ledger, effect, ledger
@@ -106,7 +106,8 @@ async def test_what_another_person_works_on_waits_for_a_redrive(fresh_database: 
     """A claim is honoured; the record goes again to its own topic once a person says so."""
     async with desk(fresh_database) as (db, taking):
         receipt = await db.uncertain()
-        await claim(db.receipts, Task(receipt, "ana"))
+        await db.receipts.scan(10)
+        assert isinstance(await claim(db.receipts, Task(receipt, "ana")), Done)
         assert await taking.take(origin(record(receipt))) == "held"
         [line] = (await said(fresh_database, "rejected", "ls", "-o", "ids")).lines
         redriven = await said(fresh_database, "rejected", "redrive", line, "--reason", "ana is done")
