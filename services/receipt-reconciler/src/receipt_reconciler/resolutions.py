@@ -38,12 +38,13 @@ _SESSION_SECONDS = 10.0
 _WATCH_SECONDS = 2.0
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
-_CLOSE_SECONDS = 3.0
+_CLOSE_SECONDS = 2.0
+_AT_ONCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Where decisions come from, and as whom they are read. `grace_seconds`: what a stop gives the one in hand."""
+    """Where decisions come from, and as whom they are read. `grace_seconds`: what a stop may take."""
 
     bootstrap_servers: str
     topic: str
@@ -90,7 +91,7 @@ class ResolutionConsumer:
             request_timeout_ms=int(_REQUEST_SECONDS * 1000),
             consumer_only=True,
             allow_auto_create_topics=False,
-            graceful_timeout=self._subscription.grace_seconds,
+            graceful_timeout=_AT_ONCE_SECONDS,
             apply_types=False,
             logger=_broker_logger,
         )
@@ -104,14 +105,16 @@ class ResolutionConsumer:
             parser=_unread,
             decoder=_record,
         )
-        handle = partial(self._handle, subscriber)
-        subscriber(handle)
+        hand = asyncio.Lock()
+        subscriber(partial(self._handle, subscriber, hand))
         try:
             with broker_errors(f"joining group {self._subscription.group} of {topic}"):
                 await self._unless_stopped(broker.start())
             yield subscriber.consumer
         finally:
-            await _closed(broker, subscriber.consumer, self._subscription.grace_seconds)
+            # The record in hand first: closing cancels what is left.
+            await completes(hand.acquire(), max(self._subscription.grace_seconds - _CLOSE_SECONDS, _AT_ONCE_SECONDS))
+            await _closed(broker, subscriber.consumer)
 
     async def _watch(self, consumer: SingleConsumer | None) -> None:
         """The driver waits for its brokers without a word, so they are asked now and then."""
@@ -127,15 +130,22 @@ class ResolutionConsumer:
                 raise InfrastructureError(f"the membership in group {self._subscription.group} has ended")
             await set_or_after(self._stop, jittered_seconds(_WATCH_SECONDS))
 
-    async def _handle(self, subscriber: Any, record: Record) -> None:  # noqa: ANN401
-        """Returns once the record is dealt with and its offset committed, or the process stops."""
+    async def _handle(self, subscriber: Any, hand: asyncio.Lock, record: Record) -> None:  # noqa: ANN401
+        async with hand:
+            outcome = await self._taken(record)
+            if outcome is not None:
+                RESOLUTIONS.labels(outcome).inc()
+                await self._commit(subscriber.consumer, record)
+
+    async def _taken(self, record: Record) -> str | None:
+        """What became of the record, once that is durable; None where the process stops before."""
         failures = 0
         while True:
             try:
                 outcome = await self._take(origin_of(record))
                 self._store_away = None
                 await failpoint("reconciler.after_resolution")
-                break
+                return outcome
             except InfrastructureError as error:
                 if self._store_away is None:
                     logger.warning("%s", error)
@@ -145,9 +155,7 @@ class ResolutionConsumer:
             failures += 1
             await set_or_after(self._stop, jittered_seconds(_pause(failures)))
             if self._stop.is_set():
-                return
-        RESOLUTIONS.labels(outcome).inc()
-        await self._commit(subscriber.consumer, record)
+                return None
 
     async def _commit(self, consumer: SingleConsumer, record: Record) -> None:
         """Exactly this record's end. Where that is not ours any more it comes again, and is known by its decision id."""
@@ -205,8 +213,8 @@ async def _record(message: StreamMessage[Record]) -> Record:
     return message.raw_message
 
 
-async def _closed(broker: KafkaBroker, consumer: SingleConsumer | None, grace_seconds: float) -> None:
-    if not await completes(broker.stop(), grace_seconds + _CLOSE_SECONDS) and consumer is not None:
+async def _closed(broker: KafkaBroker, consumer: SingleConsumer | None) -> None:
+    if not await completes(broker.stop(), _CLOSE_SECONDS) and consumer is not None:
         await completes(consumer.close_sockets(), 1.0)
 
 

@@ -246,7 +246,7 @@ def _consumer(settings: GroupSettings) -> AIOKafkaConsumer:
     )
 
 
-async def completes(step: Coroutine[Any, Any, None], seconds: float) -> bool:
+async def completes(step: Coroutine[Any, Any, object], seconds: float) -> bool:
     """Whether the step ended well within `seconds`; it is cancelled where it did not."""
     task = asyncio.create_task(step)
     await asyncio.wait([task], timeout=seconds)
