@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.stress.mutation import Mutation
 from tests.stress.mutations_of_answers import ANSWERS
+from tests.stress.mutations_of_approvals import APPROVALS
 from tests.stress.mutations_of_boundary import BOUNDARY
 from tests.stress.mutations_of_kernel import KERNEL
 from tests.stress.mutations_of_machines import MACHINES
@@ -23,6 +24,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *RESTORE,
     *REDRIVE,
     *QUEUE,
+    *APPROVALS,
     *ANSWERS,
     *MACHINES,
 )

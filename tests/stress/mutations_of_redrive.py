@@ -282,9 +282,9 @@ REDRIVE: tuple[Mutation, ...] = (
         (
             Edit(
                 f"{_LIBRARY}/reconciliation/queue.py",
-                "            if isinstance(verdict, NotAdmitted):\n                return Refused(verdict)",
-                "            if isinstance(verdict, NotAdmitted):\n"
-                "                return Refused(verdict) if not contested else _told(await queue.decide(settlement, contested=True, look_only=False))",
+                "            if isinstance(judged, NotAdmitted):\n                return Refused(judged)",
+                "            if isinstance(judged, NotAdmitted):\n"
+                "                return Refused(judged) if not contested else told(await queue.decide(settlement, contested=True, look_only=False))",
             ),
         ),
         (f"{_CONTEST}::test_not_applied_is_admitted_in_a_contest_only_if_the_attempt_is_over",),
