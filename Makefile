@@ -53,6 +53,7 @@ constraints: setup ## resolve the pins again; those that still fit stay
 schemas: setup ## generate schemas/ again
 	@$(PYTHON) -m intention_kernel.contracts.schemas
 	@$(PYTHON) -m receipt_reconciler.asyncapi
+	@$(PYTHON) -m receipt_reconciler.web.api.application
 
 settings: setup ## generate docs/settings.md again
 	@$(PYTHON) scripts/document_settings.py

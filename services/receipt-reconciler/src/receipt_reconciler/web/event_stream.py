@@ -33,7 +33,6 @@ class EventStream:
     who: Principal
     may_still_read: Callable[[], Awaitable[bool]]
     too_many: Response
-    heartbeat_seconds: float = HEARTBEAT_SECONDS
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, until it ends or its reader leaves; the reader is forgotten either way."""
@@ -45,11 +44,12 @@ class EventStream:
 
     async def _events(self, listener: Listener) -> AsyncIterator[bytes]:
         yield b": welcome\n\n"
+        heartbeat_seconds = HEARTBEAT_SECONDS
         asked_at = self.clock.monotonic_seconds()
         while True:
-            told = await listener.next(self.watcher.stopping, self.heartbeat_seconds)
+            told = await listener.next(self.watcher.stopping, heartbeat_seconds)
             now = self.clock.monotonic_seconds()
-            if not isinstance(told, Stopping) and now - asked_at >= self.heartbeat_seconds:
+            if not isinstance(told, Stopping) and now - asked_at >= heartbeat_seconds:
                 if not await self.may_still_read():
                     yield _event("bye", {"reason": "access"}, AGAIN_MS)
                     return

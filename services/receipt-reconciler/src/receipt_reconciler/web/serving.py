@@ -14,6 +14,8 @@ from starlette.types import ASGIApp
 _FAREWELL_SECONDS = 1.5
 """Open streams have this long to say farewell; what is still open then is cut, within the 2 s of operator-ux 8."""
 
+_WAITING_CONNECTIONS = 2048
+
 
 class _Server(uvicorn.Server):
     """Signals are the process's affair."""
@@ -57,6 +59,7 @@ def _listener(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(_WAITING_CONNECTIONS)  # who is told the port may come before the server has begun
     except OSError as error:
         listener.close()
         raise ConfigurationError(f"INTENTION_CONSOLE_PORT: cannot listen on {host}:{port}: {error}") from error

@@ -121,6 +121,11 @@ class Watcher:
     _looking: asyncio.Task[None] | None = None
     _last: _Look | None = None
 
+    @property
+    def is_looking(self) -> bool:
+        """Whether the store is asked again and again: only while somebody listens."""
+        return self._looking is not None
+
     @asynccontextmanager
     async def listening(self, user: str, scope: Scope) -> AsyncIterator[Listener | None]:
         """A listener until the context ends; None where there are too many, of this user or of all."""

@@ -1,6 +1,13 @@
-"""The API's application: its routes, what each request passes before them, and how it fails."""
+"""The API's application: its routes, what each request passes before them, and how it fails.
+
+`python -m receipt_reconciler.web.api.application [FILE]` writes its OpenAPI document.
+"""
 
 from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -48,7 +55,7 @@ def api_application(desk: Desk, rates: Rates | None = None) -> ASGIApp:
     app = api_routes()
     app.state.desk = desk
     app.state.rates = rates or Rates.of(desk.clock)
-    document = openapi_text(app, ROUTES).encode()
+    document = document_text().encode()
 
     async def openapi(_: Request) -> Response:
         return Response(document, media_type="application/json")
@@ -73,3 +80,15 @@ def api_routes() -> FastAPI:
     for router in _ROUTERS:
         app.include_router(router)
     return app
+
+
+@cache
+def document_text() -> str:
+    """The committed file's text."""
+    return openapi_text(api_routes(), ROUTES)
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1] if len(sys.argv) > 1 else "schemas/openapi.json")
+    path.write_text(document_text(), encoding="utf-8")
+    sys.stdout.write(f"{path}\n")
