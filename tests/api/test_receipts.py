@@ -158,7 +158,7 @@ async def test_a_decision_that_is_not_admitted_or_cannot_be_one_says_why(fresh_d
         assert (await ana.decide(receipt, version, **absent, workersStopped=True)).status_code == 200
 
 
-async def test_of_two_who_decide_at_once_one_does(fresh_database: str) -> None:
+async def test_of_two_who_decide_over_http_at_once_one_does(fresh_database: str) -> None:
     async with api(fresh_database) as app:
         ana, ben = await app.caller(), await app.caller("ben")
         for number in range(5):
