@@ -45,6 +45,16 @@ class Page:
         """What is written on it, in one line."""
         return _words(self.text)
 
+    @property
+    def inline(self) -> list[str]:
+        """Styles, scripts, handlers and addresses of scripts in the page itself."""
+        return _read(self.text).inline
+
+    @property
+    def elements(self) -> list[tuple[str, dict[str, str]]]:
+        """Every element with its attributes, in order."""
+        return _read(self.text).elements
+
     def form(self, action: str) -> Mapping[str, str]:
         """The fields of the form with that action, as they are filled in."""
         forms = [form for form in _forms(self.text) if form.action == action]
@@ -166,6 +176,8 @@ class _Reader(HTMLParser):
         super().__init__()
         self.forms: list[_Form] = []
         self.words: list[str] = []
+        self.inline: list[str] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
         self._form: _Form | None = None
         self._area: str | None = None
         self._select: str | None = None
@@ -173,6 +185,12 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, given: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in given}
         name = attributes.get("name", "")
+        self.elements.append((tag, attributes))
+        self.inline += [f"{tag} {one}" for one in attributes if one == "style" or one.startswith("on")]
+        if tag == "style" or (tag == "script" and not attributes.get("src", "").startswith("/static/")):
+            self.inline.append(tag)
+        if attributes.get("href", "").lower().startswith("javascript:"):
+            self.inline.append(f"{tag} {attributes['href']}")
         if tag == "form":
             self._form = _Form(attributes.get("action", ""))
             self.forms.append(self._form)

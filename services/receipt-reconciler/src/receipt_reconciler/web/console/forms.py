@@ -51,6 +51,8 @@ class Form:
 
 async def read_form(request: Request) -> Form:
     """Raises Refusal for what is no form, or larger than MOST_BYTES."""
+    if request.headers.get("content-length") == "0":
+        return Form()
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _TYPES:
         raise refusal.EXPECTED_FORM
     size = request.headers.get("content-length", "")

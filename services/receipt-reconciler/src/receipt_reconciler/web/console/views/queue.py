@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from intention_kernel.ids import derived_id
 from intention_kernel.ports.operator_queue import QueueItem
+from intention_kernel.reconciliation.document import item_document
 from intention_kernel.reconciliation.filter_words import FILTER_WORDS
 from intention_kernel.reconciliation.filtering import FilterProblem
 from intention_kernel.reconciliation.listing import Page
+from intention_kernel.reconciliation.masking_documents import masked_item
 
 from receipt_reconciler.web.console.rendering import segment, url
 from receipt_reconciler.web.console.views.times import KeyClock, When, key_clock, span, when
@@ -114,11 +117,11 @@ def queue_view(query: str, cursor: str | None, answer: Page | FilterProblem, rea
 
 
 def row(item: QueueItem, reader: str) -> Row:
-    """One line."""
-    words = reason_words(item.reason)
+    """One line. What a provider said in it is a shape."""
+    words = reason_words(str(masked_item(item_document(item))["reason"]))
     return Row(
         receipt_id=item.receipt_id,
-        mark=f"{item.version}.{item.phase}.{item.reason}.{item.blocks}.{item.claimed_by}.{item.claimed_until}",
+        mark=_mark(item),
         href=f"/receipts/{item.receipt_id}",
         title=item.summary.title or "(no title)",
         amount=amount_words(item.summary),
@@ -145,6 +148,12 @@ def problem_view(query: str, problem: FilterProblem) -> Problem:
         end = next((at for at in range(problem.position, len(query)) if query[at] == " "), len(query))
     repaired = url("/queue", q=f"{query[:begin]}{suggestion}{query[end:]}") if suggestion else ""
     return Problem(problem.position + 1, problem.message, before, after, suggestion, repaired)
+
+
+def _mark(item: QueueItem) -> str:
+    """A digest: what it is made of may be somebody's secret."""
+    claim = (item.claimed_by or "", str(item.claimed_until))
+    return derived_id(str(item.version), item.phase, item.reason, str(item.blocks), *claim)
 
 
 def _owner(item: QueueItem, reader: str) -> str:
