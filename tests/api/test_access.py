@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
+import asyncpg
 import httpx
 import pytest
 from intention_kernel.clock import SystemClock
-from intention_kernel.errors import InfrastructureError
 from intention_kernel.identity.rate_limit import Attempts, Terms
 from intention_kernel.ports.identity import PERMISSIONS, Scope
-from receipt_reconciler.web.api.application import ROUTES
+from receipt_reconciler.web import opening
+from receipt_reconciler.web.api.application import ROUTES, api_application
 from receipt_reconciler.web.api.callers import Rates
 from receipt_reconciler.web.api.openapi import permission_of
 from receipt_reconciler.web.api.problems import CODES, PROBLEMS
+from starlette.types import Message
 
 from tests.api.bench import APPLIED, Api, Caller, api, code, problem
+from tests.support.servers import with_database
 
 
 def bearing(caller: Caller) -> dict[str, str]:
@@ -231,28 +235,54 @@ async def test_every_response_is_uncached_and_unsniffed(body_app: Api) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_an_absent_database_is_retryable_and_what_is_unexpected_tells_nothing(
-    fresh_database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_an_absent_database_is_a_problem_that_may_be_tried_again(
+    fresh_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(opening, "_PATIENCE_SECONDS", 0.2)
     async with api(fresh_database) as app:
         ana = await app.caller()
+        name = urlsplit(fresh_database).path[1:]
+        admin = await asyncpg.connect(with_database(fresh_database, "postgres"))
+        try:
+            await admin.execute(f'alter database "{name}" allow_connections false')
+            await admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
+            absent = await ana.get("/v1/me")
+            assert code(absent) == (503, "unavailable")
+            assert (problem(absent)["retryable"], absent.headers["retry-after"]) == (True, "2")
+            assert name not in absent.text
+        finally:
+            await admin.execute(f'alter database "{name}" allow_connections true')
+            await admin.close()
+        assert (await ana.get("/v1/me")).status_code == 200
 
-        async def away(*_: object, **__: object) -> None:
-            raise InfrastructureError("connection to secret-host refused")
 
-        async def broken(*_: object, **__: object) -> None:
-            raise RuntimeError("a secret of the server")
+async def test_what_is_unexpected_is_logged_and_tells_nothing(
+    body_app: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ana = await body_app.caller()
 
-        monkeypatch.setattr(type(app.desk.queue), "rules", away)
-        absent = await ana.get("/v1/rules")
-        assert code(absent) == (503, "unavailable")
-        assert (problem(absent)["retryable"], absent.headers["retry-after"]) == (True, "2")
-        assert "secret" not in absent.text
-        monkeypatch.setattr(type(app.desk.queue), "rules", broken)
-        failed = await ana.get("/v1/rules")
-        assert code(failed) == (500, "internal")
-        assert "secret" not in failed.text
-        assert "a secret of the server" in caplog.text
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret of the server")
+
+    monkeypatch.setattr(type(body_app.desk.queue), "rules", broken)
+    failed = await ana.get("/v1/rules")
+    assert code(failed) == (500, "internal")
+    assert "secret" not in failed.text
+    assert "a secret of the server" in caplog.text
+
+
+async def test_no_other_socket_is_opened(body_app: Api) -> None:
+    sent: list[str] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message["type"])
+
+    path = {"path": "/v1/stream", "raw_path": b"/v1/stream", "query_string": b"", "headers": []}
+    await api_application(body_app.desk)({"type": "websocket", **path}, receive, send)
+    assert sent == ["websocket.close"]
 
 
 def test_the_table_of_problems_is_closed_and_whole() -> None:

@@ -39,7 +39,8 @@ class EventStream:
         async with self.watcher.listening(self.who.user, self.who.scope) as listener:
             response = self.too_many
             if listener is not None:
-                response = StreamingResponse(self._events(listener), media_type="text/event-stream")
+                headers = {"X-Accel-Buffering": "no"}  # a proxy in between passes each event on as it comes
+                response = StreamingResponse(self._events(listener), headers=headers, media_type="text/event-stream")
             await response(scope, receive, send)
 
     async def _events(self, listener: Listener) -> AsyncIterator[bytes]:

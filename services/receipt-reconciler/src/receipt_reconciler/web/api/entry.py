@@ -19,6 +19,9 @@ class Entry:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)  # there is no route for it, and it is refused
+            return
         try:
             body = await _body(Headers(scope=scope), receive)
         except ProblemError as problem:
