@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from intention_kernel.servers.state import read_variables
@@ -50,6 +52,25 @@ def _intention(directory: Path, *arguments: str) -> subprocess.CompletedProcess[
     )
 
 
+def _console(directory: Path) -> tuple[str, str]:
+    """Its address, and the password of `dev`, as they were printed."""
+    told = re.search(r"console: (http://127\.0\.0\.1:\d+): sign in as dev with the password (\S+) ", _out(directory))
+    assert told is not None, _out(directory)
+    return told[1], told[2]
+
+
+def _sign_in(url: str, password: str) -> None:
+    """It answers, and the password opens it."""
+    form = {"name": "dev", "password": password, "next": "/users"}
+    with httpx.Client(base_url=url, follow_redirects=True, trust_env=False) as browser:
+        page = browser.post("/login", data=form, headers={"Sec-Fetch-Site": "same-origin"})
+    assert (page.status_code, page.url.path) == (200, "/users"), page.text
+
+
+def _out(directory: Path) -> str:
+    return (directory / "out").read_text()
+
+
 def _until_nothing_is_left(children: list[psutil.Process]) -> None:
     wait_until(lambda: not any(map(is_running, children)), seconds=30, what=f"the end of {children}")
 
@@ -80,6 +101,7 @@ def test_the_three_services_answer_a_message_and_one_that_ends_ends_all(tmp_path
         sent = _intention(tmp_path, "send", "t", "hello", "--wait", "60")
         assert sent.returncode == 0, sent.stderr
         assert '"message":"hello"' in sent.stdout.splitlines()[1]
+        _sign_in(*_console(tmp_path))
         relay = next(
             child
             for child in children

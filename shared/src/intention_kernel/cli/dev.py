@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from intention_kernel.application.loading import load_application
+from intention_kernel.cli.dev_console import sign_in_line
 from intention_kernel.cli.dev_processes import DevProcess, start_process
 from intention_kernel.cli.exit_codes import FAILED, OK
 from intention_kernel.cli.installing import install
@@ -32,7 +33,9 @@ from intention_kernel.servers.state import (
 _EXAMPLE = "examples.fan7:application"
 _INVENTORY_URL = "FAN7_INVENTORY_URL"
 _PARTITIONS = 12
-_SERVICES = ("turn-runner", "outbox-relay", "receipt-reconciler")
+_RECONCILER = "receipt-reconciler"
+_SERVICES = ("turn-runner", "outbox-relay", _RECONCILER)
+_CONSOLE_PORT, _CONSOLE_HOST, _HOST = "INTENTION_CONSOLE_PORT", "INTENTION_CONSOLE_HOST", "127.0.0.1"
 
 
 @click.command()
@@ -49,10 +52,10 @@ _SERVICES = ("turn-runner", "outbox-relay", "receipt-reconciler")
 )
 @click.pass_context
 def dev(context: click.Context, /, data_dir: Path, application: str | None, *, servers_only: bool) -> None:
-    """Run everything on this machine: Postgres, Kafka, and the three services.
+    """Run everything on this machine: Postgres, Kafka, the three services, and the operators' console.
 
-    Prints one line that starts with `ready` when all of it answers, and runs until Ctrl-C. What the services say goes to
-    stderr. The file .intention/env tells other commands in this directory where the servers are.
+    Prints where the console is and how to sign in, and one line that starts with `ready` when all of it answers; runs until
+    Ctrl-C. What the services say goes to stderr. The file .intention/env tells other commands in this directory where the servers are.
 
     Example: intention dev --application shop.agents:application
     """
@@ -123,11 +126,16 @@ async def _start_processes(stack: AsyncExitStack, data_dir: Path, environment: d
         arguments += ["--database", str(data_dir / "inventory.db")]
         processes.append(await start_process("inventory", arguments, environment, port, "/ledger"))
         environment = {**environment, _INVENTORY_URL: f"http://127.0.0.1:{port}"}
+    wanted = environment.get(_CONSOLE_PORT, "")
+    console_port = str(free_port()) if wanted in ("", "0") else wanted
     for name in _SERVICES:
         port = free_port()
         ported = {**environment, "INTENTION_HTTP_PORT": str(port)}
+        if name == _RECONCILER:
+            ported |= {_CONSOLE_PORT: console_port, _CONSOLE_HOST: _HOST}
         processes.append(await start_process(name, [name, "run"], ported, port, "/readyz"))
     await asyncio.gather(*(_ready(process) for process in processes))
+    click.echo(f"console: http://{_HOST}:{console_port}: {await sign_in_line(environment[DATABASE_URL])}")
     return processes
 
 
