@@ -26,6 +26,7 @@ from intention_kernel.servers.addresses import Servers
 
 from tests.stress.mutation import Edit, Mutation
 from tests.stress.mutation_table import MUTATIONS
+from tests.stress.mutations_of_campaigns import CAMPAIGNS
 
 ROOT = Path(__file__).parents[2]
 
@@ -134,4 +135,5 @@ def _install(mutation: Mutation) -> None:
 
 
 if os.environ.get("INTENTION_MUTATION"):
-    _install(next(mutation for mutation in MUTATIONS if mutation.name == os.environ["INTENTION_MUTATION"]))
+    known = {mutation.name: mutation for mutation in (*MUTATIONS, *CAMPAIGNS)}
+    _install(known[os.environ["INTENTION_MUTATION"]])

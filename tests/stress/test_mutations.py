@@ -11,9 +11,12 @@ import pytest
 from tests.stress.mutated import ROOT, mutated_text
 from tests.stress.mutation import Mutation
 from tests.stress.mutation_table import MUTATIONS
+from tests.stress.mutations_of_campaigns import CAMPAIGNS
+
+ALL = (*MUTATIONS, *CAMPAIGNS)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=[mutation.name for mutation in MUTATIONS])
+@pytest.mark.parametrize("mutation", ALL, ids=[mutation.name for mutation in ALL])
 def test_a_mutation_applies_to_the_text_as_it_is(mutation: Mutation) -> None:
     for path in {edit.path for edit in mutation.edits}:
         text = mutated_text(mutation.edits, path)

@@ -46,7 +46,9 @@ class BoundaryMachine(RedriveRules):
         attempt.uncertain.discard(ask.effect_key)
         if restored and ask.effect_key not in known:
             assert isinstance(answer, Uncertain)
+            self.world.claimed[attempt.turn_id].add(ask.effect_key)
         if isinstance(answer, Prepared):
+            self.world.claimed[attempt.turn_id].add(ask.effect_key)
             assert all(
                 (call.ask.effect_key, call.number) != (ask.effect_key, answer.attempt) for call in self.world.calls
             )
@@ -89,6 +91,28 @@ class BoundaryMachine(RedriveRules):
         assert isinstance(again, EndAnswer)
         assert again.state == answer.state
         assert self.run(snapshot(self.boundary, self.thread)) == before
+
+    @rule(order=ORDERS, another_first=st.booleans())
+    def a_turn_is_given_up_and_redriven(self, *, order: str, another_first: bool) -> None:
+        """R15, R33: all of it in a row, since chance alone seldom comes that far; perhaps on another memory."""
+        if not self.world.lease_is_live:
+            self.begins(0)
+        holder = self.world.holder
+        if holder is None or holder.of is not None or not holder.alive:
+            return
+        self.prepares(pick=self.living().index(holder), order=order, restored=False)
+        for call in [one for one in self.open_calls() if one.ask.fence == holder.begun.fence and one.may_send]:
+            sendable = [one for one in self.open_calls() if one.may_send]
+            self.a_call_is_sent(pick=sendable.index(call), refused=False)
+            self.an_attempt_ends(pick=self.open_calls().index(call), gives_up=False)
+        self.sets_aside(self.living().index(holder))
+        if another_first:
+            self.begins(0)
+            if (other := self.world.holder) is not None:
+                self.commits(pick=self.living().index(other), adopt=True, off_by_one=False)
+        self.redrives(pick=len(self.world.asides) - 1, is_meant=True)
+        if not self.world.lease_is_live and holder.turn_id in (records := self.next_records()):
+            self.begins(records.index(holder.turn_id))
 
     @rule()
     def scans(self) -> None:

@@ -81,7 +81,7 @@ class TurnRules(RuleBasedStateMachine):
 
     @rule(pick=PICK)
     def begins(self, pick: int) -> None:
-        """R1, R4, R7: busy while the lease lives, else the thread as it was left."""
+        """R1, R4, R7, R15: busy while the lease lives, else the thread as it was left, with all that the turn has prepared."""
         records = self.next_records()
         if not records:
             return
@@ -95,6 +95,7 @@ class TurnRules(RuleBasedStateMachine):
         assert all(answer.fence > attempt.begun.fence for attempt in self.world.attempts)
         assert (answer.revision, answer.next_sequence) == (self.world.revision, self.world.next_sequence)
         attempt = self.opened(ask, answer)
+        assert attempt.of is not None or attempt.must_claim == self.world.claimed[ask.turn_id]
         self.world.attempts.append(attempt)
         self.world.begun.add(ask.turn_id)
         self.world.holder, self.world.lease_is_live = attempt, True
@@ -207,7 +208,8 @@ class TurnRules(RuleBasedStateMachine):
         )
         home = attempt.of.resumed_turn_id if attempt.of and attempt.of.resumed_turn_id else attempt.turn_id
         blocked = tuple(BlockedStep(key, home) for key in sorted(attempt.uncertain))
-        return replace(ask, blocked=blocked, result=f"{attempt.turn_id} {attempt.begun.fence}".encode())
+        said = f"{attempt.turn_id} {attempt.begun.fence}".encode()
+        return replace(ask, blocked=blocked, result=said, checkpoint=said)
 
     @precondition(lambda self: self.living())
     @rule(pick=PICK)

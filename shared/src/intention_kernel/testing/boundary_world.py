@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -58,7 +58,9 @@ class Aside:
 
 @dataclass(slots=True)
 class World:
-    """What is true, whatever the store thinks. `ledger` counts how often the provider applied each effect key."""
+    """What is true, whatever the store thinks. `ledger` counts how often the provider applied each effect key, `claimed` is
+    by turn what its attempts prepared.
+    """
 
     attempts: list[Attempt] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -66,6 +68,7 @@ class World:
     done: dict[str, bytes] = field(default_factory=dict)
     asides: list[Aside] = field(default_factory=list)
     begun: set[str] = field(default_factory=set)
+    claimed: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     holder: Attempt | None = None
     lease_is_live: bool = False
     revision: int = 0
