@@ -43,6 +43,7 @@ def _problems(page: Page) -> list[str]:
 async def test_every_page_is_well_made(fresh_database: str) -> None:
     async with console(fresh_database) as made:
         receipt, other = await made.db.uncertain("t-1"), await made.db.uncertain("t-2", "shop.charge:2")
+        undecided = await made.db.uncertain("t-3", "shop.charge:3")
         await made.db.receipts.scan(10)
         await made.db.receipts.set_rule(ApprovalRule("all"), "admin")
         for one in (receipt, other):
@@ -62,7 +63,16 @@ async def test_every_page_is_well_made(fresh_database: str) -> None:
             "/threads/t-1",
             "/rejected",
         )
-        for path in (*paths, "/audit", "/settings", "/users", "/rules", "/nothing", "/threads/t-1/turns/turn-1"):
+        for path in (
+            *paths,
+            f"/receipts/{undecided}",
+            "/audit",
+            "/settings",
+            "/users",
+            "/rules",
+            "/nothing",
+            "/threads/t-1/turns/turn-1",
+        ):
             page = await admin.get(path)
             assert not _problems(page), (path, _problems(page))
         assert not _problems(await made.stranger().get("/login"))
