@@ -44,6 +44,9 @@ async def test_a_password_is_changed_by_who_knows_it_and_ends_every_session(fres
         assert (await page.send(change, old=PASSWORD, new="short", again="short")).status == 422
         done = await page.send(change, old=PASSWORD, new=NEW, again=NEW)
         assert "/login" in done.url
+        other = await made.signed_in("operator")
+        tried = [(await other.post(change, {"old": "wrong", "new": NEW, "again": NEW})).status for _ in range(12)]
+        assert (tried[0], tried[-1]) == (403, 429)
         assert "/login" in (await elsewhere.get("/queue")).url
         assert (await made.stranger().sign_in("viewer")).status == 401
         assert (await made.stranger().sign_in("viewer", NEW)).status == 200

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from intention_kernel.identity.passwords import Passwords
-from intention_kernel.identity.signing_in import SESSION_SECONDS, SigningIn
+from intention_kernel.identity.rate_limit import Attempts
+from intention_kernel.identity.signing_in import OF_A_NAME, SESSION_SECONDS, SigningIn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -28,6 +29,7 @@ def console_application(
     app.state.desk = desk
     app.state.passwords = passwords
     app.state.signing_in = SigningIn(desk.identity, passwords, desk.clock, session_seconds=session_seconds)
+    app.state.attempts = Attempts(OF_A_NAME, desk.clock)
     app.state.secure = secure
     return _Entry(app)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from intention_kernel.identity.accounts import Invalid, Issued, Order, issue_token, set_password
 from intention_kernel.identity.passwords import Passwords, Right
+from intention_kernel.identity.rate_limit import Attempts
 from intention_kernel.ports.identity import PERMISSIONS, NoSuchUser, Permission
 from starlette.responses import RedirectResponse, Response
 
@@ -50,6 +51,10 @@ async def revoke(ask: Ask) -> Response:
 async def password(ask: Ask) -> Response:
     """Who knows the old one may set another; every session ends, this one too."""
     passwords: Passwords = ask.request.app.state.passwords
+    attempts: Attempts = ask.request.app.state.attempts
+    if attempts.wait_seconds(ask.who.user) > 0:
+        return await _page(ask, status=429, problem="That was tried too often. Try again in a minute.")
+    attempts.take(ask.who.user)
     account = await ask.desk.identity.account(ask.who.user)
     known = await passwords.verify(ask.form.text("old"), None if account is None else account.password_hash)
     if not isinstance(known, Right):
