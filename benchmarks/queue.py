@@ -18,7 +18,7 @@ from intention_kernel.postgres.migrate import migrate
 from intention_kernel.postgres.operator_queue import PostgresQueue, open_queue
 from intention_kernel.postgres.packing import pack
 from intention_kernel.reconciliation.listing import Page, list_items
-from intention_kernel.reconciliation.queue import show
+from intention_kernel.reconciliation.showing import show
 from intention_kernel.servers.embedded import embedded_servers
 
 from benchmarks.by_hand import SQL

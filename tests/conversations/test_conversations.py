@@ -15,8 +15,8 @@ from intention_kernel.ports.receipt_ledger import Unknown
 from intention_kernel.postgres.operator_queue import open_queue
 from intention_kernel.reconciliation.document import shown_document
 from intention_kernel.reconciliation.masking_documents import masked_shown, masked_thread, masked_trace, masked_turn
-from intention_kernel.reconciliation.queue import Shown, show
 from intention_kernel.reconciliation.revealing import NoReason, Revealed, reveal, reveal_turn
+from intention_kernel.reconciliation.showing import Shown, show
 from intention_kernel.reconciliation.trace import trace_document
 
 from tests.conversations.bench import EVERYTHING, RESERVE, Bench, conversing

@@ -12,7 +12,8 @@ from intention_kernel.ports.queue_work import AuditQuery
 from intention_kernel.postgres.operator_queue import open_queue
 from intention_kernel.reconciliation import approving, work
 from intention_kernel.reconciliation.contest import Doubt, contest
-from intention_kernel.reconciliation.queue import Decision, Resolved, resolve, show
+from intention_kernel.reconciliation.queue import Decision, Resolved, resolve
+from intention_kernel.reconciliation.showing import show
 
 from tests.postgres.test_plans import EXPLAIN, FILL, query, scans
 from tests.reconciliation.bench import ledger

@@ -36,8 +36,8 @@ from intention_kernel.reconciliation.queue import (
     WouldPropose,
     WouldResolve,
     resolve,
-    show,
 )
+from intention_kernel.reconciliation.showing import show
 
 from tests.postgres.watching import until_a_statement_waits
 from tests.reconciliation.approval_bench import VALUE, applied, lines, not_applied, proposed, waiting

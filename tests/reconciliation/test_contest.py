@@ -18,8 +18,8 @@ from intention_kernel.reconciliation.queue import (
     Resolved,
     VersionChanged,
     resolve,
-    show,
 )
+from intention_kernel.reconciliation.showing import show
 
 from tests.cli.invoking import Said, environment, intention_beside
 from tests.reconciliation.bench import Ledger, effect, ledger, phases, reconciler

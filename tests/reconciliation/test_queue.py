@@ -16,8 +16,8 @@ from intention_kernel.reconciliation.queue import (
     Resolved,
     VersionChanged,
     resolve,
-    show,
 )
+from intention_kernel.reconciliation.showing import show
 from intention_kernel.reconciliation.workbench import EffectOf
 from intention_kernel.servers.addresses import Servers
 from intention_kernel.servers.state import write_state

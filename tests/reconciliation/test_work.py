@@ -23,8 +23,8 @@ from intention_kernel.reconciliation.queue import (
     VersionChanged,
     WouldResolve,
     resolve,
-    show,
 )
+from intention_kernel.reconciliation.showing import show
 from intention_kernel.reconciliation.work import Done, Kept, NotPossible, Task, WorkResult
 
 from tests.reconciliation.bench import Ledger, effect, ledger, reconciler

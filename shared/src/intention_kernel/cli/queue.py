@@ -22,6 +22,7 @@ from intention_kernel.ports.operator_queue import QueueItem
 from intention_kernel.ports.queue_work import Held
 from intention_kernel.reconciliation import contest as contests
 from intention_kernel.reconciliation import queue as operations
+from intention_kernel.reconciliation import showing
 from intention_kernel.reconciliation.document import (
     consequences_document,
     item_document,
@@ -95,7 +96,7 @@ def show(receipt_id: str, output: str) -> None:
 
     Example: intention queue show 3f0c2b9d1e5a4c7f8a6b5d4e3f2a1b0c
     """
-    shown = run(lambda store, effect_of: operations.show(store, receipt_id, effect_of))
+    shown = run(lambda store, effect_of: showing.show(store, receipt_id, effect_of))
     if shown is None:
         fail_not_found(receipt_id)
     if output == "json":

@@ -18,7 +18,7 @@ from intention_kernel.ports.queue_work import AuditLine, Held, Work
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
 from intention_kernel.reconciliation.consequences import Consequences
 from intention_kernel.reconciliation.key_window import KeyWindow
-from intention_kernel.reconciliation.queue import Shown
+from intention_kernel.reconciliation.showing import Shown
 
 _WORDS = {
     "uncertain": "nobody knows yet whether it went through",

@@ -15,7 +15,7 @@ from intention_kernel.ports.operator_queue import QueueItem
 from intention_kernel.ports.queue_work import AuditLine, Written
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
 from intention_kernel.reconciliation.consequences import Consequences
-from intention_kernel.reconciliation.queue import Shown
+from intention_kernel.reconciliation.showing import Shown
 
 
 def item_document(item: QueueItem) -> dict[str, JsonValue]:

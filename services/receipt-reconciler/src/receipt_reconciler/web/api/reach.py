@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intention_kernel.ports.operator_queue import ReceiptCase
-from intention_kernel.reconciliation.queue import Shown, show
+from intention_kernel.reconciliation.showing import Shown, show
 
 from receipt_reconciler.web.api.callers import Caller
 

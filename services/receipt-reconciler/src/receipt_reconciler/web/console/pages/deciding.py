@@ -14,12 +14,12 @@ from intention_kernel.reconciliation.queue import (
     NotFound,
     Refused,
     Resolved,
-    Shown,
     VersionChanged,
     WouldPropose,
     WouldResolve,
     resolve,
 )
+from intention_kernel.reconciliation.showing import Shown
 from starlette.responses import Response
 
 from receipt_reconciler.web.console.asking import Ask

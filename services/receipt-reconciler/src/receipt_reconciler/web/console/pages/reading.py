@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intention_kernel.agent.effect import Effect
 from intention_kernel.ports.approvals import Proposal
-from intention_kernel.reconciliation.queue import Shown, show
+from intention_kernel.reconciliation.showing import Shown, show
 
 from receipt_reconciler.web.console.asking import Ask
 from receipt_reconciler.web.console.refusal import not_found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intention_kernel.reconciliation.queue import Shown
+from intention_kernel.reconciliation.showing import Shown
 from starlette.responses import Response
 
 from receipt_reconciler.web.console.asking import Ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intention_kernel.reconciliation.queue import Shown
+from intention_kernel.reconciliation.showing import Shown
 
 from receipt_reconciler.web.console.views.times import when
 from receipt_reconciler.web.console.views.wording import cause_words, receipt_badge

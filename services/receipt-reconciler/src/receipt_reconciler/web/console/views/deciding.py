@@ -11,7 +11,7 @@ from intention_kernel.ports.approvals import Proposal
 from intention_kernel.ports.operator_queue import ReceiptCase
 from intention_kernel.reconciliation.admissible import Admitted, Verdict
 from intention_kernel.reconciliation.consequences import Consequences
-from intention_kernel.reconciliation.queue import Choices
+from intention_kernel.reconciliation.showing import Choices
 from intention_kernel.reconciliation.trace_events import Members
 
 from receipt_reconciler.web.console.views.queue import turn_path

@@ -14,7 +14,7 @@ from intention_kernel.ports.queue_work import Work
 from intention_kernel.reconciliation.document import shown_document
 from intention_kernel.reconciliation.masking import masked
 from intention_kernel.reconciliation.masking_documents import masked_shown
-from intention_kernel.reconciliation.queue import Shown
+from intention_kernel.reconciliation.showing import Shown
 from intention_kernel.reconciliation.trace_events import Members, listed, members
 
 from receipt_reconciler.web.console.rendering import url
