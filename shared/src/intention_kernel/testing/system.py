@@ -98,9 +98,10 @@ class System:
         """An outbox-relay."""
         return await self._start("outbox-relay", {"INTENTION_FAILPOINTS": failpoints})
 
-    async def start_reconciler(self, failpoints: str = "") -> Process:
-        """A receipt-reconciler."""
-        return await self._start("receipt-reconciler", {"INTENTION_FAILPOINTS": failpoints})
+    async def start_reconciler(self, failpoints: str = "", *, console_port: int | None = None) -> Process:
+        """A receipt-reconciler; with a port it serves the console there, 0 takes a free one, which its line names."""
+        serving = {} if console_port is None else {"INTENTION_CONSOLE_PORT": str(console_port)}
+        return await self._start("receipt-reconciler", {"INTENTION_FAILPOINTS": failpoints, **serving})
 
     async def send(self, request: TurnRequest) -> Place:
         """Put a request on its topic."""
