@@ -22,6 +22,8 @@ _FINDINGS = {
     "error": "the look failed",
     "contested": "says that what is recorded is wrong",
 }
+_BY_CALL = "attempt "
+"""What the source of an observation begins with that the attempt itself made: nobody looked for it."""
 _NOTES = {
     "comment": "",
     "link": "evidence, a link",
@@ -90,7 +92,8 @@ def _moves(case: ReceiptCase, now: datetime) -> list[Line]:
 
 
 def _observation(seen: Seen, shown: Members, now: datetime) -> Line:
-    found = _FINDINGS.get(seen.finding, seen.finding)
+    by_call = seen.source.startswith(_BY_CALL) and seen.finding == "error"
+    found = "the call failed" if by_call else _FINDINGS.get(seen.finding, seen.finding)
     by_person = seen.finding == "contested"
     reference = f", reference {seen.reference}" if seen.reference and not by_person else ""
     value = shown.get("value")
