@@ -24,7 +24,10 @@ def browser_path() -> str | None:
     return os.environ.get(VARIABLE) or next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
-needs_browser = pytest.mark.skipif(browser_path() is None, reason=_MISSING)
+def require_browser() -> None:
+    """Called as a module of tests begins: without a browser it is skipped as a whole, in one line of the summary."""
+    if browser_path() is None:
+        pytest.skip(_MISSING, allow_module_level=True)
 
 
 @asynccontextmanager

@@ -9,14 +9,15 @@ import pytest
 from intention_kernel.testing.processes import Process
 from playwright.async_api import expect
 
-from tests.browser.chromium import needs_browser
+from tests.browser.chromium import require_browser
 from tests.browser.hands import Keys, Mouse
 from tests.browser.journey import button, fill_in, foretold, labelled, whole_journey
 from tests.browser.place import PATIENCE_SECONDS, Place, console_url, scripts_run, shows
 from tests.browser.two_people import proposal_of, ruled_by_two, sent_approval
 from tests.support.fan7 import RESERVATION_KEYS, WORK_ORDER_KEY
 
-pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
+require_browser()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 _STOPS_AT = 6
 FAILPOINTS = f"provider.after_commit=stop@{_STOPS_AT}"

@@ -11,13 +11,14 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from tests.browser.axe import complaints
-from tests.browser.chromium import needs_browser
+from tests.browser.chromium import require_browser
 from tests.browser.hands import Mouse
 from tests.browser.hostile import HOSTILE, LINK, Ground, hostile_ground
 from tests.browser.journey import fill_in
 from tests.browser.place import Place, scripts_run, shows
 
-pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
+require_browser()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PAGES = sorted(Ground("", "", "").paths)
 _SAYS_IT = {
