@@ -119,6 +119,17 @@ def test_a_password_is_long_enough_and_not_the_name(password: str, words: str | 
     assert words is None or (problem is not None and words in problem)
 
 
+async def test_what_is_too_long_for_a_password_takes_no_time() -> None:
+    """Composing marks takes time with their square: these would take an hour."""
+    endless = "a" + "\u0315" * 500_000 + "\u0300" * 500_000
+    passwords = Passwords(CHEAP)
+    try:
+        assert "at most 1024 bytes" in (password_problem(endless, "ana") or "")
+        assert await passwords.verify(endless, await passwords.hash("twelve chars")) == Wrong()
+    finally:
+        passwords.close()
+
+
 async def test_a_password_is_verified_against_its_hash_and_nobodys_never() -> None:
     passwords = Passwords(CHEAP)
     try:

@@ -30,7 +30,7 @@ def password_problem(password: str, user_name: str) -> str | None:
     """Why `password` cannot be theirs, or None. What it is made of is nobody's business (NIST SP 800-63B)."""
     if len(password) < SHORTEST_CHARACTERS:
         return f"a password has at least {SHORTEST_CHARACTERS} characters"
-    if len(_bytes(password)) > LONGEST_BYTES:
+    if _is_too_long(password):
         return f"a password has at most {LONGEST_BYTES} bytes"
     if password.casefold() == user_name.casefold():
         return "the user's name is no password"
@@ -52,8 +52,7 @@ class Passwords:
     async def verify(self, password: str, stored: str | None) -> Right | Wrong:
         """Whether it is the one that was hashed. With None, for nobody or who has none, it takes the work of a wrong one, so
         that the time tells nothing."""
-        given = _bytes(password)
-        judged_by = stored if len(given) <= LONGEST_BYTES else None
+        given, judged_by = (b"", None) if _is_too_long(password) else (_bytes(password), stored)
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._verify, given, judged_by)
 
     def close(self) -> None:
@@ -68,6 +67,11 @@ class Passwords:
         if stored is None:
             return Wrong()
         return Right(self._hasher.hash(password) if self._hasher.check_needs_rehash(stored) else None)
+
+
+def _is_too_long(password: str) -> bool:
+    """By its characters first: what composes them takes time with their square."""
+    return len(password) > LONGEST_BYTES or len(_bytes(password)) > LONGEST_BYTES
 
 
 def _bytes(password: str) -> bytes:
