@@ -102,6 +102,27 @@ async def test_nothing_is_settled_that_is_not_as_it_was_shown(fresh_database: st
         assert isinstance(await resolve(db.receipts, applied("0" * 32)), NotFound)
 
 
+async def test_who_stopped_the_workers_before_a_repeat_began_said_nothing_of_it(fresh_database: str) -> None:
+    """R22 (c): a repeat that was never seen to end is over once people say so after it began, and not before."""
+    began = "update receipts set retry_until = clock_timestamp(), version = version + 1, cause = 'retry'"
+    async with ledger(fresh_database) as db:
+        receipt = await db.uncertain()
+        case = await db.receipts.case(receipt)
+        assert case is not None
+        await db.receipts.state_workers_stopped(case, "ana", "all are down")
+        await db.connection.execute(began)
+        assert isinstance(await resolve(db.receipts, not_applied(receipt)), Refused)
+        case = await db.receipts.case(receipt)
+        assert case is not None
+        assert case.workers_stopped_at is None
+        await db.connection.execute("update receipts set retry_until = '-infinity'")
+        case = await db.receipts.case(receipt)
+        assert case is not None
+        assert case.workers_stopped_at is not None
+        await db.connection.execute(began)
+        assert isinstance(await resolve(db.receipts, not_applied(receipt, workers_stopped=True)), Resolved)
+
+
 async def test_a_contradicted_receipt_is_not_a_persons_to_settle_either(fresh_database: str) -> None:
     """R25: the only exit is a contest."""
     async with ledger(fresh_database) as db:
