@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import AsyncIterator
 from typing import cast
 
@@ -157,6 +159,21 @@ async def test_a_record_is_shown_with_its_bytes_and_masked_without(bench: Bench)
 @pytest.mark.parametrize("cursor", ["", "x", "WzFd", "WzEsIngiLCJ5Il0", "WzEsIjIwMjYtMDEtMDEiLCJ5Il0", "é", "W" * 3000])
 async def test_a_cursor_of_nobodys_is_refused(bench: Bench, cursor: str) -> None:
     assert await list_given_up(bench.conversations, EVERYTHING, cursor=cursor) == BadCursor()
+
+
+@pytest.mark.parametrize(
+    ("at", "place", "is_one"),
+    [
+        ("0001-01-01T00:00:00+00:01", "x", False),
+        ("9999-12-31T23:59:59-00:01", "x", False),
+        ("2026-01-01T12:00:00+00:00", "\0", True),
+        ("2026-01-01T12:00:00+00:00", "\ud800", True),
+    ],
+)
+async def test_a_written_cursor_is_one_or_none(bench: Bench, at: str, place: str, is_one: bool) -> None:
+    cursor = base64.urlsafe_b64encode(json.dumps([1, at, place]).encode()).decode().rstrip("=")
+    answer = await list_given_up(bench.conversations, EVERYTHING, cursor=cursor)
+    assert isinstance(answer, BadCursor) != is_one
 
 
 @given(st.text())

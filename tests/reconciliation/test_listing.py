@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from decimal import Decimal
@@ -160,6 +162,35 @@ async def test_what_is_done_is_listed_for_a_thread(filled: Ledger, query: str) -
 )
 async def test_a_cursor_of_nobodys_is_refused(filled: Ledger, cursor: str) -> None:
     assert isinstance(await list_items(filled.receipts, cursor=cursor), BadCursor)
+
+
+NOON = "2026-01-01T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("closes", "opened"),
+    [
+        (None, "0001-01-01T00:00:00+00:01"),
+        (None, "9999-12-31T23:59:59-00:01"),
+        ("0001-01-01T00:00:00+23:59", NOON),
+        (None, "2026-01-01"),
+    ],
+)
+async def test_a_time_that_is_none_in_utc_makes_no_cursor(filled: Ledger, closes: str | None, opened: str) -> None:
+    for members, is_one in ((_written(closes, opened), False), (_written(None, NOON), True)):
+        answer = await list_items(filled.receipts, cursor=members)
+        assert isinstance(answer, Page if is_one else BadCursor)
+
+
+@pytest.mark.parametrize(("thread", "key"), [("\0", "k"), ("t", "\ud800"), ("\udfff", "\0")])
+async def test_ids_that_nothing_is_called_are_a_place_all_the_same(filled: Ledger, thread: str, key: str) -> None:
+    assert isinstance(await list_items(filled.receipts, cursor=_written(None, NOON, thread, key)), Page)
+
+
+def _written(closes: str | None, opened: str, thread: str = "t", key: str = "k") -> str:
+    """A cursor as somebody writes it who has seen others."""
+    members = [1, True, 1, closes, opened, thread, key, 1, "effect"]
+    return base64.urlsafe_b64encode(json.dumps(members).encode()).decode().rstrip("=")
 
 
 async def _plan_of(db: Ledger, query: str, place: Place | None) -> str:

@@ -19,7 +19,7 @@ from intention_kernel.ports.queue_filter import (
     Nobody,
 )
 from intention_kernel.reconciliation.filter_words import FILTER_WORDS
-from intention_kernel.reconciliation.filtering import LONGEST_QUERY, FilterProblem, parse, text_of
+from intention_kernel.reconciliation.filtering import LONGEST_QUERY, MOST_VALUES, FilterProblem, parse, text_of
 
 from tests.support.queue_filters import filters
 
@@ -84,6 +84,9 @@ def test_any_text_is_a_filter_or_a_problem_with_its_place(query: str) -> None:
         ('""', 0, "every title", None),
         ("a\x00b", 1, "no stored text has", None),
         ("x" * (LONGEST_QUERY + 1), LONGEST_QUERY, "at most", None),
+        ("a " * (MOST_VALUES + 1), 2 * MOST_VALUES, "at most", None),
+        (f"b owner:{','.join('a' * MOST_VALUES)}", 2, "at most", None),
+        (f"b status:{','.join(['open'] * MOST_VALUES)}", 2, "at most", None),
     ],
 )
 def test_what_is_no_filter_is_told_with_its_place_and_the_nearest_word(

@@ -138,8 +138,8 @@ def _place(after: Place) -> tuple[ColumnElement[Any], ...]:
             bindparam(None, after.key_closes_at, DateTime(timezone=True)), literal_column("'infinity'::timestamptz")
         ),
         bindparam(None, after.opened_at, DateTime(timezone=True)),
-        bindparam(None, after.thread_id, Text),
-        bindparam(None, after.effect_key, Text),
+        bindparam(None, clean(after.thread_id), Text),
+        bindparam(None, clean(after.effect_key), Text),
         bindparam(None, after.settlement, BigInteger),
         bindparam(None, after.kind, Text),
     )

@@ -27,6 +27,7 @@ from intention_kernel.postgres.reading_documents import (
 )
 from intention_kernel.postgres.schema import installed_revision, require_schema
 from intention_kernel.postgres.statements import statement
+from intention_kernel.postgres.text import clean
 
 _CONNECT_SECONDS = 10.0
 _STATEMENT_SECONDS = 30.0
@@ -108,7 +109,7 @@ class Reading:
 
     async def given_up(self, scope_tenants: list[str] | None, after: GivenUpPlace | None, limit: int) -> list[GivenUp]:
         """Rejected records and set-aside turns, newest first, of those tenants (None: of all)."""
-        place = (None, None) if after is None else (after.at, after.id)
+        place = (None, None) if after is None else (after.at, clean(after.id))
         rows = await self._all("cli_rejected", limit, *place, scope_tenants)
         return [GivenUp(GivenUpPlace(row["at"], row["place"]), rejection_document(row)) for row in rows]
 

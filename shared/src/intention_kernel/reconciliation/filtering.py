@@ -35,6 +35,9 @@ from intention_kernel.reconciliation.filter_words import FILTER_WORDS
 LONGEST_QUERY = 2_000
 """Characters of a query."""
 
+MOST_VALUES = 100
+"""Of all terms of a query together; a free text is one, and so is a bound. Each is a condition for the store."""
+
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _SPANS = ("age", "window")
 _HEAD = re.compile(r'(-?)([^\s":<>=,]*)(<=|>=|[:<>=])')
@@ -88,13 +91,26 @@ def parse(query: str) -> Filter | FilterProblem:
 
 
 def _terms(query: str) -> Iterator[Term]:
-    position = _after_spaces(query, 0)
+    position, room = _after_spaces(query, 0), MOST_VALUES
     while position < len(query):
         term, end = _term(query, position)
         if end < len(query) and not query[end].isspace():
             raise _NotAFilterError(end, f"a space is missing before {query[end]!r}; quote what holds such characters")
+        room -= _size(term)
+        if room < 0:
+            raise _NotAFilterError(position, f"a filter has at most {MOST_VALUES} values")
         yield term
         position = _after_spaces(query, end)
+
+
+def _size(term: Term) -> int:
+    match term:
+        case IsOneOf(values=values):
+            return len(values)
+        case IsOwnedBy(owners=owners):
+            return len(owners)
+        case Compares() | HasTitle():
+            return 1
 
 
 def _after_spaces(query: str, position: int) -> int:

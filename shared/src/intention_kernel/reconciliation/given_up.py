@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
-from datetime import datetime
 
 from intention_kernel.contracts.json_codec import dumps, loads
 from intention_kernel.errors import JsonError
@@ -35,6 +34,7 @@ from intention_kernel.ports.redrives import (
     Unsendable,
     WouldRunLate,
 )
+from intention_kernel.reconciliation.places import moment
 
 Outcome = RedriveTurnAnswer | RedriveRecordAnswer | DropAnswer
 
@@ -175,7 +175,7 @@ def _place(cursor: str) -> GivenUpPlace | None:
     try:
         members = loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
         match members:
-            case [1, str(at), str(record)] if (time := datetime.fromisoformat(at)).tzinfo is not None:
+            case [1, str(at), str(record)] if (time := moment(at)) is not None:
                 return GivenUpPlace(time, record)
     except (binascii.Error, ValueError, JsonError):
         pass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from intention_kernel.contracts.json_codec import JsonValue, dumps, loads
 from intention_kernel.errors import JsonError
@@ -13,6 +12,7 @@ from intention_kernel.ports.identity import Scope
 from intention_kernel.ports.operator_queue import OperatorQueue, Place, QueueItem
 from intention_kernel.ports.queue_filter import Filter, IsOneOf, is_narrow, leaves_out_done
 from intention_kernel.reconciliation.filtering import FilterProblem, parse
+from intention_kernel.reconciliation.places import moment
 
 EVERYTHING = Scope()
 
@@ -120,21 +120,13 @@ def _place(cursor: str) -> Place | None:
             int(number),
             str(kind),
         ]:
-            times = [None if closes is None else _time(closes), _time(opened)]
-            if (closes is not None and times[0] is None) or times[1] is None:
+            closes_at, opened_at = None if closes is None else moment(closes), moment(opened)
+            if (closes is not None and closes_at is None) or opened_at is None:
                 return None
             if kind not in ("effect", "orphaned") or max(abs(blocks), abs(number)) >= _LARGEST:
                 return None
             return Place(
-                urgent, blocks, times[0], times[1], thread, key, number, "effect" if kind == "effect" else "orphaned"
+                urgent, blocks, closes_at, opened_at, thread, key, number, "effect" if kind == "effect" else "orphaned"
             )
         case _:
             return None
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return at if at.tzinfo is not None else None

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from receipt_reconciler.web.api import outcomes
 from receipt_reconciler.web.api.answering import answer
 from receipt_reconciler.web.api.callers import Caller, needs
+from receipt_reconciler.web.api.conversing import LARGEST
 from receipt_reconciler.web.api.idempotency import IdempotencyKey, Key, reused
 from receipt_reconciler.web.api.problems import ProblemError
 from receipt_reconciler.web.api.reach import case_of
@@ -25,7 +26,7 @@ Worker = Annotated[Caller, needs("receipts:work", changes=True)]
 
 ExpectedWork = Annotated[
     int | None,
-    Field(ge=0, description="`work.version` as you saw it; left out: as it is", examples=[0]),
+    Field(ge=0, le=LARGEST, description="`work.version` as you saw it; left out: as it is", examples=[0]),
 ]
 
 
