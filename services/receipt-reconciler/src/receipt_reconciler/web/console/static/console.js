@@ -83,6 +83,12 @@ function move(step) {
   next.scrollIntoView({ block: "nearest" });
 }
 
+function search() {
+  const box = main().querySelector("[data-search]");
+  if (box === null) location.assign("/queue");
+  else box.focus();
+}
+
 function claim() {
   const place = main().querySelector("[data-claim]");
   if (place === null) return;
@@ -98,7 +104,7 @@ function press(key) {
   }
   switch (key) {
     case "?": help.showModal(); return true;
-    case "/": main().querySelector("[data-search]")?.focus() ?? location.assign("/queue"); return true;
+    case "/": search(); return true;
     case "j": move(1); return true;
     case "k": move(-1); return true;
     case "o": document.activeElement?.matches("[data-open]") && document.activeElement.click(); return true;
