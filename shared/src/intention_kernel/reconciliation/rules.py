@@ -23,6 +23,9 @@ from intention_kernel.reconciliation.key_window import key_window
 LONGEST_EXPIRY_SECONDS = 30 * 86_400.0
 """What nobody approves in a month is decided anew."""
 
+LONGEST_RULE_ID = 200
+_MOST_DIGITS, _MOST_PLACES = 20, 10
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -109,12 +112,12 @@ def _reaches(rule: ApprovalRule, question: Question) -> bool:
 
 def rule_problem(rule: ApprovalRule) -> str | None:
     """Why it can be no rule; None where it can."""
-    if not rule.rule_id.strip():
-        return "a rule has a name"
+    if not rule.rule_id.strip() or len(rule.rule_id) > LONGEST_RULE_ID or not rule.rule_id.isprintable():
+        return f"a rule has a name of at most {LONGEST_RULE_ID} printable characters"
     if (rule.least_amount is None) != (rule.currency is None):
         return "an amount is of a currency: say both or none"
-    if rule.least_amount is not None and not rule.least_amount.is_finite():
-        return "the least amount is a number"
+    if rule.least_amount is not None and not _is_amount(rule.least_amount):
+        return f"the least amount is a number of at most {_MOST_DIGITS} digits, and {_MOST_PLACES} after the point"
     if not (isfinite(rule.expires_seconds) and 1 <= rule.expires_seconds <= LONGEST_EXPIRY_SECONDS):
         return f"what a rule asks for waits from 1 second to {LONGEST_EXPIRY_SECONDS / 86_400:g} days"
     empty = [
@@ -128,6 +131,12 @@ def rule_problem(rule: ApprovalRule) -> str | None:
         if words is not None and not words
     ]
     return f"{empty[0]}: say which, or leave it out for any" if empty else None
+
+
+def _is_amount(amount: Decimal) -> bool:
+    """One that every store and page holds: `1E+400000` is short."""
+    exponent = amount.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= -_MOST_PLACES and amount.adjusted() < _MOST_DIGITS
 
 
 def unsatisfiable(rules: Iterable[ApprovalRule], users: Sequence[User]) -> tuple[ApprovalRule, ...]:

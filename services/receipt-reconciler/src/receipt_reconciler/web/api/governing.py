@@ -16,11 +16,8 @@ from starlette.responses import Response
 from receipt_reconciler.web.api.answering import answer
 from receipt_reconciler.web.api.callers import Caller, needs
 from receipt_reconciler.web.api.outcomes import invalid
-from receipt_reconciler.web.api.problems import ProblemError
 from receipt_reconciler.web.api.routes import router_of
 from receipt_reconciler.web.api.shapes import Body, Rules, RuleShape
-
-LONGEST_RULE_ID = 200
 
 Word = TypeVar("Word", bound=str)
 
@@ -57,8 +54,6 @@ async def set_rule(
     rule: str, body: RuleBody, caller: Annotated[Caller, needs("rules:manage", changes=True)]
 ) -> Response:
     """Make it, or replace the one of that id. It is asked from the next decision on."""
-    if len(rule) > LONGEST_RULE_ID or not rule.isprintable():
-        raise ProblemError("invalid_request", f"A rule's id has at most {LONGEST_RULE_ID} printable characters.")
     made = ApprovalRule(
         rule_id=rule,
         effects=_among(body.effects),
