@@ -104,10 +104,12 @@ async def test_no_single_key_decides(place: Place) -> None:
         await page.keyboard.press("q")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Queue")
         await scripts_run(page)
+        await page.evaluate("window.stayed = true")
         await page.keyboard.press("/")
         await page.keyboard.type("thread:single-keys")
         await page.keyboard.press("Enter")
         await expect(page.locator("[data-row]")).to_have_count(1)
+        assert await page.evaluate("window.stayed"), "the search box's key left the page"
         await page.keyboard.press("j")
         await expect(page.locator("[data-row].current")).to_have_count(1)
         await page.keyboard.press("o")
