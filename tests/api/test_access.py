@@ -351,3 +351,36 @@ async def test_the_log_is_read_within_a_reach_and_exported_as_lines(fresh_databa
         mine = (await bound.get("/v1/audit/export")).content.splitlines()
         assert len(mine) == 2
         assert code(await ana.get("/v1/audit?cursor=W10")) == (400, "bad_cursor")
+
+
+async def test_a_query_that_is_no_utf8_is_answered(fresh_database: str) -> None:
+    async with api(fresh_database) as app:
+        ana = await app.caller()
+        await app.uncertain("one")
+        await app.uncertain("two")
+        told: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        headers = [(b"authorization", f"Bearer {ana.secret}".encode())]
+        scope: dict[str, object] = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": "/v1/receipts",
+        }
+        scope |= {
+            "raw_path": b"/v1/receipts",
+            "query_string": b"limit=1&x=\xff",
+            "headers": headers,
+            "server": ("x", 80),
+        }
+        await api_application(app.desk)(scope, receive, send)
+        assert told[0]["status"] == 200
+        link = dict(told[0]["headers"])[b"link"].decode()
+        assert (await ana.get(link[1 : link.index(">")])).status_code == 200

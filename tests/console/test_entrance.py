@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from intention_kernel.ports.queue_work import AuditQuery
+from receipt_reconciler.web.console.denials import OF_A_USER
 from receipt_reconciler.web.console.origin import is_own, local_path
 from receipt_reconciler.web.console.routes import console_routes
 from starlette.routing import Route
+from starlette.types import Message
 
 from tests.console.bench import PASSWORD, console
 
@@ -24,6 +26,12 @@ FOREIGN: tuple[dict[str, str], ...] = (
 @pytest.mark.parametrize("headers", FOREIGN)
 def test_what_no_page_of_ours_sent_is_not_our_own(headers: dict[str, str]) -> None:
     assert not is_own({name.lower(): value for name, value in headers.items()} | {"host": "console.test"})
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "", "null", "\xff"])
+def test_an_origin_that_is_none_is_not_our_own(origin: str) -> None:
+    assert not is_own({"origin": origin, "host": "console.test"})
+    assert not is_own({"origin": origin, "host": ""})
 
 
 def test_what_a_page_of_ours_sent_is_our_own() -> None:
@@ -178,3 +186,43 @@ async def test_the_theme_is_kept_by_the_browser(fresh_database: str) -> None:
         assert page.url.endswith("/login?next=%2Fqueue")
         await browser.post("/theme", {"theme": '"><script>', "next": "/"})
         assert 'data-theme="dark"' in (await browser.get("/login")).text
+
+
+async def test_whatever_bytes_an_address_has_are_answered(fresh_database: str) -> None:
+    """A query that is no UTF-8, which no browser writes."""
+    async with console(fresh_database) as made:
+        told: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        scope: dict[str, object] = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": "/login",
+        }
+        scope |= {"raw_path": b"/login", "query_string": b"next=/\xff\xfe&x=%ff", "headers": [], "server": ("x", 80)}
+        await made.app(scope, receive, send)
+        assert told[0]["status"] == 200
+
+
+async def test_who_is_nobody_sends_little(fresh_database: str) -> None:
+    async with console(fresh_database) as made:
+        browser = made.stranger()
+        for path in ("/login", "/logout", "/theme"):
+            assert (await browser.post(path, {"name": "x" * 70_000})).status == 413
+        assert (await browser.post("/login", {"name": "x" * 60_000})).status == 401
+
+
+async def test_refusals_are_on_record_and_flood_no_log(fresh_database: str) -> None:
+    async with console(fresh_database) as made:
+        browser = await made.signed_in("viewer")
+        for _ in range(OF_A_USER.burst + 5):
+            assert (await browser.get("/users")).status == 403
+        denied = await made.desk.queue.audit(AuditQuery(action="denied", limit=200))
+        assert OF_A_USER.burst <= len(denied) < OF_A_USER.burst + 5

@@ -271,3 +271,15 @@ async def test_a_console_that_is_read_only_has_no_forms_and_takes_none(fresh_dat
         for path in ("/users", "/rules", "/settings/tokens", "/settings/password", "/users/viewer/disabled"):
             assert (await browser.post(path, {"rule_id": "x", "name": "x", "disabled": "yes"})).status == 403
         assert len(await made.db.all("audit_log")) == before
+
+
+async def test_a_forms_own_id_is_its_senders_alone(fresh_database: str) -> None:
+    """However long it is; nobody takes another's."""
+    async with console(fresh_database) as made:
+        receipt = await made.db.uncertain(returned=True)
+        await made.db.receipts.scan(10)
+        first = {"operation_id": "0123456789abcdef" * 4_000, "text": "mine"}
+        for name in ("operator", "operator", "admin"):
+            page = await (await made.signed_in(name)).post(f"/receipts/{receipt}/note", first)
+            assert page.status == 200, page.words
+        assert sorted(note["actor"] for note in await made.db.all("receipt_notes")) == ["admin", "operator"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from receipt_reconciler.web.api.problems import ProblemError, problem_response
 
 LONGEST_BODY_BYTES = 262_144
+_PRINTABLE = bytes(range(0x21, 0x7F)).decode()
 
 
 class Entry:
@@ -29,8 +30,7 @@ class Entry:
             return
         except _GoneError:
             return
-        raw = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
-        await self._app({**scope, "path": routed_path(raw), "root_path": ""}, _again(body, receive), send)
+        await self._app(routed(scope), _again(body, receive), send)
 
 
 class _GoneError(Exception):
@@ -73,6 +73,13 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return receiving
+
+
+def routed(scope: Scope) -> Scope:
+    """The scope as the routers read it: segments of the path still apart, and a query of ASCII alone, whatever bytes came."""
+    raw = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
+    query = quote_from_bytes(scope.get("query_string", b""), _PRINTABLE).encode()
+    return {**scope, "path": routed_path(raw), "query_string": query, "root_path": ""}
 
 
 def routed_path(raw_path: bytes) -> str:

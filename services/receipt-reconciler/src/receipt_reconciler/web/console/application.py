@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from receipt_reconciler.web.api.entry import routed_path
+from receipt_reconciler.web.api.entry import routed
 from receipt_reconciler.web.console.asking import bare_page
+from receipt_reconciler.web.console.denials import OF_A_USER
 from receipt_reconciler.web.console.refusal import Refusal
 from receipt_reconciler.web.console.routes import console_routes
 from receipt_reconciler.web.desk import Desk
@@ -30,6 +31,7 @@ def console_application(
     app.state.passwords = passwords
     app.state.signing_in = SigningIn(desk.identity, passwords, desk.clock, session_seconds=session_seconds)
     app.state.attempts = Attempts(OF_A_NAME, desk.clock)
+    app.state.denials = Attempts(OF_A_USER, desk.clock)
     app.state.secure = secure
     return _Entry(app)
 
@@ -49,8 +51,7 @@ class _Entry:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
-        await self._app({**scope, "path": routed_path(raw), "root_path": ""}, receive, send)
+        await self._app(routed(scope), receive, send)
 
 
 async def _of_framework(request: Request, error: Exception) -> Response:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from intention_kernel.clock import Clock
+from intention_kernel.contracts.json_codec import JsonValue
 from intention_kernel.errors import InfrastructureError
 from intention_kernel.identity.principal import Principal
 from intention_kernel.ports.identity import Permission
@@ -18,7 +19,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from receipt_reconciler.web.console import refusal
-from receipt_reconciler.web.console.forms import Form, read_form
+from receipt_reconciler.web.console.denials import note_denied
+from receipt_reconciler.web.console.forms import MOST_OPEN_BYTES, Form, read_form
 from receipt_reconciler.web.console.origin import is_own
 from receipt_reconciler.web.console.refusal import Refusal
 from receipt_reconciler.web.console.rendering import rendered, url
@@ -101,7 +103,7 @@ def open_action(path: str, handler: OpenHandler) -> Route:
     """A form for everybody; other sites' are refused all the same."""
 
     async def answer(request: Request, desk: Desk) -> Response:
-        return await handler(request, desk, await read_form(request))
+        return await handler(request, desk, await read_form(request, MOST_OPEN_BYTES))
 
     return _route(path, answer, "POST")
 
@@ -132,7 +134,8 @@ async def _asked(request: Request, desk: Desk, permission: Permission | None) ->
     if who is None:
         raise _SignInFirst
     if permission is not None and not who.may(permission):
-        await desk.identity.note_denied(who.user, permission, {"method": request.method, "path": request.url.path})
+        where: dict[str, JsonValue] = {"method": request.method, "path": request.url.path}
+        await note_denied(request, desk, who.user, permission, where)
         raise refusal.not_allowed(permission)
     return Ask(request, desk, who)
 

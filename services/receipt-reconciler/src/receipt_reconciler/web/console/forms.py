@@ -12,6 +12,8 @@ from receipt_reconciler.web.console import refusal
 
 MOST_BYTES = 2 * 1024 * 1024
 """Of one form, an attached file included."""
+MOST_OPEN_BYTES = 64 * 1024
+"""Of one that anybody may send: a name, a password, where to go on."""
 _MOST_FIELDS = 200
 _TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -49,17 +51,17 @@ class Form:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-async def read_form(request: Request) -> Form:
-    """Raises Refusal for what is no form, or larger than MOST_BYTES."""
+async def read_form(request: Request, most_bytes: int = MOST_BYTES) -> Form:
+    """Raises Refusal for what is no form, or larger than that."""
     if request.headers.get("content-length") == "0":
         return Form()
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _TYPES:
         raise refusal.EXPECTED_FORM
     size = request.headers.get("content-length", "")
-    if not size.isdigit() or int(size) > MOST_BYTES:
+    if not (size.isascii() and size.isdigit()) or int(size) > most_bytes:
         raise refusal.TOO_LARGE
     try:
-        async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as sent:
+        async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=most_bytes) as sent:
             fields = tuple((name, value) for name, value in sent.multi_items() if isinstance(value, str))
             files = {
                 name: (value.filename or "", await value.read())

@@ -14,7 +14,15 @@ def is_own(headers: Mapping[str, str]) -> bool:
     if site is not None:
         return site == "same-origin"
     origin, host = headers.get("origin"), headers.get("host")
-    return origin is not None and host is not None and urlsplit(origin).netloc.lower() == host.lower()
+    return origin is not None and bool(host) and _place(origin) == str(host).lower()
+
+
+def _place(origin: str) -> str | None:
+    """Host and port; None of what is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def local_path(wanted: str | None, otherwise: str = "/") -> str:

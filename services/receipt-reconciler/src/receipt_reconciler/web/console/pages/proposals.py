@@ -18,6 +18,7 @@ from intention_kernel.reconciliation.queue import Invalid, NotFound, Refused, Re
 from starlette.responses import Response
 
 from receipt_reconciler.web.console.asking import Ask
+from receipt_reconciler.web.console.denials import note_denied
 from receipt_reconciler.web.console.pages.reading import known_proposal, shown_receipt
 from receipt_reconciler.web.console.pages.receipt import receipt_page
 from receipt_reconciler.web.console.refusal import not_found
@@ -62,7 +63,7 @@ async def approve(ask: Ask) -> Response:
         case NotOpen() | HashDiffers() | SelfApproval():
             problem = approving.closing_problem(answer)
     if isinstance(answer, SelfApproval):
-        await ask.desk.identity.note_denied(ask.who.user, "self approval", {"proposal": proposal.proposal_id})
+        await note_denied(ask.request, ask.desk, ask.who.user, "self approval", {"proposal": proposal.proposal_id})
     return await _refused(ask, proposal, problem, 403 if isinstance(answer, SelfApproval) else 409)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from intention_kernel.ids import random_id
+from intention_kernel.ids import derived_id, random_id
 from intention_kernel.ports.queue_work import Held, NoteKind
 from intention_kernel.reconciliation import work
 from intention_kernel.reconciliation.queue import Invalid, NotFound, VersionChanged
@@ -73,7 +73,9 @@ async def note(ask: Ask) -> Response:
 async def _done(ask: Ask, said: str, operation: Callable[[Task], Awaitable[WorkResult | NoteResult]]) -> Response:
     shown = await shown_receipt(ask, ask.part("receipt_id"))
     receipt_id = shown.case.open.receipt.receipt_id
-    operation_id = ask.form.optional("operation_id") or str(random_id())
+    operation_id = derived_id(
+        "console", ask.who.user, receipt_id, ask.form.optional("operation_id") or str(random_id())
+    )
     answer = await operation(Task(receipt_id, ask.who.user, ask.form.number("work_version"), operation_id))
     match answer:
         case Done() | Kept():
