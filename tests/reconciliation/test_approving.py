@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from intention_kernel.agent.effect import Manual
 from intention_kernel.errors import IntentionKernelError
 from intention_kernel.ports.approvals import (
     ApprovalRule,
@@ -41,7 +42,7 @@ from intention_kernel.reconciliation.showing import show
 
 from tests.postgres.watching import until_a_statement_waits
 from tests.reconciliation.approval_bench import VALUE, applied, lines, not_applied, proposed, waiting
-from tests.reconciliation.bench import Ledger, ledger
+from tests.reconciliation.bench import Ledger, effect, ledger
 
 
 async def approve(
@@ -418,3 +419,21 @@ class Recording:
     async def decide(self, settlement: Settlement, **how: bool) -> object:
         self.settlements.append(settlement)
         return await self._queue.decide(settlement, **how)
+
+
+async def test_a_value_is_checked_again_by_what_the_effect_declares_at_the_approval(fresh_database: str) -> None:
+    """It was proposed where nobody knew the effect; the value is not told, which the approver may not see."""
+    known = effect(Manual())
+    async with ledger(fresh_database) as db:
+        receipt = await waiting(db)
+        wrong = await proposed(db, applied(receipt, value={"charge": 4711}))
+        by_hash = (wrong.proposal_id, wrong.decision_hash, "ben", None)
+        refused = await approving.approve(db.receipts, *by_hash, lambda _agent, _effect: known)
+        assert isinstance(refused, Invalid)
+        assert "shop.charge" in refused.problem
+        assert "4711" not in refused.problem
+        assert (await db.receipt(receipt))["state"] == "uncertain"
+        assert isinstance(await approving.reject(db.receipts, wrong.proposal_id, "ben", "no charge's id"), Closed)
+        right = await proposed(db, applied(receipt))
+        by_hash = (right.proposal_id, right.decision_hash, "ben", None)
+        assert isinstance(await approving.approve(db.receipts, *by_hash, lambda _agent, _effect: known), Resolved)

@@ -1,7 +1,8 @@
 """The second person's operations, shared by every surface: approve, reject, withdraw (design 7).
 
 What a proposal is about may change while it waits. "Not applied" is judged again (protocol R22), on everything that is known by
-then: what is no longer admitted is refused with the reason, and the proposal stays open. A receipt that moved, by a resolver,
+then, and a value by what the effect declares then: what is no longer admitted is refused with the reason, and the proposal stays
+open. A receipt that moved, by a resolver,
 a late answer or another decision, overtakes its proposal: nothing is approved any more, and another may be made.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from intention_kernel.agent.effect import Effect
+from intention_kernel.contracts.json_codec import loads
 from intention_kernel.ports.approvals import (
     ApproveAnswer,
     CloseAnswer,
@@ -35,6 +38,7 @@ from intention_kernel.reconciliation.queue import (
     declared,
     told,
 )
+from intention_kernel.reconciliation.results import result_problem
 from intention_kernel.reconciliation.workbench import EffectOf
 
 ApproveResult = (
@@ -72,7 +76,7 @@ async def approve(
     if decision_hash != proposal.decision_hash or not is_what_it_was(proposal):
         return HashDiffers()
     admitted = await _admitted(queue, proposal, effect_of)
-    if isinstance(admitted, Refused):
+    if isinstance(admitted, (Refused, Invalid)):
         return admitted
     return _approved(await queue.approve(proposal_id, decision_hash, actor, reason, admitted))
 
@@ -107,15 +111,26 @@ def closing_problem(answer: NoSuchProposal | NotOpen | NotProposer | HashDiffers
             return "nobody approves their own proposal"
 
 
-async def _admitted(queue: DecidingQueue, proposal: Proposal, effect_of: EffectOf | None) -> datetime | Refused | None:
+async def _admitted(
+    queue: DecidingQueue, proposal: Proposal, effect_of: EffectOf | None
+) -> datetime | Refused | Invalid | None:
     """Until when it may be settled; None: at any time. What is over already is the store's to answer."""
-    if proposal.state != "proposed" or proposal.settlement.resolution == "applied":
+    if proposal.state != "proposed":
         return None
     case = await queue.case(proposal.receipt_id)
     if case is None or case.open.receipt.version != proposal.settlement.seen_version:
         return None
-    judged = verdict(case, terms_of(declared(case, effect_of)))
+    effect = declared(case, effect_of)
+    if proposal.settlement.resolution == "applied":
+        return None if effect is None else _misfit(effect, proposal.settlement.value)
+    judged = verdict(case, terms_of(effect))
     return Refused(judged) if isinstance(judged, NotAdmitted) else judged.not_after
+
+
+def _misfit(effect: Effect, value: bytes | None) -> Invalid | None:
+    """It may have been proposed where nobody knew the effect, or another build did. The value itself may be a secret."""
+    problem = result_problem(effect, None if value is None else loads(value))
+    return None if problem is None else Invalid(f"the proposed value is not a result of {effect.id}")
 
 
 def _approved(answer: ApproveAnswer) -> ApproveResult:
