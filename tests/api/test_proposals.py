@@ -81,3 +81,21 @@ async def test_proposals_out_of_reach_are_not_there(fresh_database: str) -> None
             assert code(await bound.post(f"/v1/proposals/{path}/reject", {"reason": "r"})) == (404, "not_found")
         assert (await bound.get("/v1/proposals")).json()["items"] == []
         assert (await app.db.receipt(one["receiptId"]))["state"] == "uncertain"
+
+
+async def test_rules_tell_nothing_of_what_is_out_of_reach(fresh_database: str) -> None:
+    async with api(fresh_database) as app:
+        ana = await app.caller()
+        for rule, body in {
+            "all": {},
+            "theirs": {"tenants": ["acme"], "effects": ["shop.mail", "bank.pay"]},
+            "mine": {"tenants": ["acme", "tenant"], "effects": ["bank.pay", "shop.charge"]},
+        }.items():
+            assert (await ana.put(f"/v1/rules/{rule}", body)).status_code == 200
+        reach = Scope(frozenset({"tenant"}), frozenset({"shop.charge"}))
+        ben = await app.caller("ben", role="operator", scope=reach)
+        shown = {rule["ruleId"]: rule for rule in (await ben.get("/v1/rules")).json()["items"]}
+        assert set(shown) == {"all", "mine", "key-window-closed"}
+        assert (shown["mine"]["tenants"], shown["mine"]["effects"]) == (["tenant"], ["shop.charge"])
+        assert (shown["all"]["tenants"], shown["all"]["effects"]) == (None, None)
+        assert len((await ana.get("/v1/rules")).json()["items"]) == 4

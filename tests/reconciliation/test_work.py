@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 from intention_kernel.agent.effect import Absent, Answer, Found, Inconclusive, Lookup, Manual, Ports, ReceiptView
 from intention_kernel.errors import IntentionKernelError
-from intention_kernel.ports.queue_work import AuditQuery, Held, NoteKind
+from intention_kernel.ports.queue_work import MOST_NOTES, AuditQuery, Held, NoteKind
 from intention_kernel.reconciliation import work
 from intention_kernel.reconciliation.contest import ContestOpened, Doubt, contest
 from intention_kernel.reconciliation.queue import (
@@ -355,6 +355,22 @@ async def test_a_dry_run_is_refused_where_the_decision_would_be(fresh_database: 
         dry = await resolve(db.receipts, stopped, lambda _, __: quiet, dry_run=True)
         assert await db.all("audit_log") == []
         assert type(dry) is type(await resolve(db.receipts, stopped, lambda _, __: quiet))
+
+
+async def test_a_receipt_takes_a_bounded_number_of_notes(fresh_database: str) -> None:
+    """They are read together; what was kept is known all the same."""
+    async with ledger(fresh_database) as db:
+        receipt = await db.uncertain()
+        kept = Task(receipt, "ana", operation_id="kept")
+        assert isinstance(await work.comment(db.receipts, kept, "first"), Kept)
+        await db.connection.execute(
+            "insert into receipt_notes (thread_id, effect_key, note_id, kind, actor, body)"
+            " select thread_id, effect_key, n::text, 'comment', 'ben', 'x' from receipts, generate_series(2, $1::int) as n",
+            MOST_NOTES,
+        )
+        assert isinstance(await work.comment(db.receipts, Task(receipt, "ana"), "more"), NotPossible)
+        assert isinstance(await work.comment(db.receipts, kept, "first"), Kept)
+        assert len(await db.all("receipt_notes")) == MOST_NOTES
 
 
 async def test_notes_are_kept_once_an_id_and_never_changed(fresh_database: str) -> None:

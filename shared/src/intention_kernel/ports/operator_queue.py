@@ -16,6 +16,7 @@ from intention_kernel.ports.queue_work import (
     IdTaken,
     Note,
     Noted,
+    NotesFull,
     Operation,
     Work,
     WorkAnswer,
@@ -220,7 +221,7 @@ class OperatorQueue(Protocol):
         """Claim, take over, release, snooze, wake or probe, with its audit line."""
         ...
 
-    async def note(self, note: Note) -> Noted | IdTaken | Unknown:
+    async def note(self, note: Note) -> Noted | IdTaken | NotesFull | Unknown:
         """Keep a comment or evidence, with its audit line."""
         ...
 

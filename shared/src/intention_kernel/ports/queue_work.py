@@ -16,6 +16,8 @@ from intention_kernel.ports.receipt_ledger import Unknown
 
 Act = Literal["claim", "takeover", "release", "snooze", "wake", "probe"]
 NoteKind = Literal["comment", "link", "ticket", "quotation", "digest"]
+MOST_NOTES = 1_000
+"""Of one receipt: they are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,11 @@ class NotLookedAt:
 @dataclass(frozen=True, slots=True)
 class IdTaken:
     """The caller's id names another operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesFull:
+    """The receipt has MOST_NOTES already."""
 
 
 WorkAnswer = Worked | Held | NotHeld | WorkChanged | NothingOpen | NotLookedAt | IdTaken | Unknown

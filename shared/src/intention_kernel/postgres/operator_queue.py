@@ -15,11 +15,13 @@ from intention_kernel.ports.operator_queue import (
 )
 from intention_kernel.ports.queue_filter import Filter
 from intention_kernel.ports.queue_work import (
+    MOST_NOTES,
     AuditLine,
     AuditQuery,
     IdTaken,
     Note,
     Noted,
+    NotesFull,
     Operation,
     Work,
     WorkAnswer,
@@ -116,10 +118,10 @@ class PostgresQueue(PostgresApprovals):
         )
         return queue_rows.work_answer(row)
 
-    async def note(self, note: Note) -> Noted | IdTaken | Unknown:
+    async def note(self, note: Note) -> Noted | IdTaken | NotesFull | Unknown:
         text = rows.raw(note.text)
         ids = (clean(note.receipt_id), clean(note.note_id))
-        [row] = await self._fetch("reconciler_note", *ids, note.kind, clean(note.actor), text)
+        [row] = await self._fetch("reconciler_note", *ids, note.kind, clean(note.actor), text, MOST_NOTES)
         return queue_rows.note_answer(row)
 
     async def audit(self, query: AuditQuery) -> tuple[AuditLine, ...]:

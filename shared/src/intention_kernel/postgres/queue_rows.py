@@ -24,6 +24,7 @@ from intention_kernel.ports.queue_work import (
     Held,
     IdTaken,
     Noted,
+    NotesFull,
     NotHeld,
     NothingOpen,
     NotLookedAt,
@@ -97,9 +98,9 @@ def work_answer(row: asyncpg.Record) -> WorkAnswer:
             return Unknown()
 
 
-def note_answer(row: asyncpg.Record) -> Noted | IdTaken | Unknown:
+def note_answer(row: asyncpg.Record) -> Noted | IdTaken | NotesFull | Unknown:
     """What note_receipt_v1 said."""
-    answers: dict[str, Noted | IdTaken] = {"noted": Noted(), "id_taken": IdTaken()}
+    answers: dict[str, Noted | IdTaken | NotesFull] = {"noted": Noted(), "id_taken": IdTaken(), "full": NotesFull()}
     return answers.get(row["outcome"], Unknown())
 
 

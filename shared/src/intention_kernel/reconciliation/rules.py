@@ -110,6 +110,19 @@ def _reaches(rule: ApprovalRule, question: Question) -> bool:
     return amount >= rule.least_amount
 
 
+def within(rules: Iterable[ApprovalRule], scope: Scope) -> tuple[ApprovalRule, ...]:
+    """The rules that may ask about a receipt within this reach, and of their effects and tenants those that are within it."""
+    return tuple(
+        replace(rule, effects=_narrowed(rule.effects, scope.effects), tenants=_narrowed(rule.tenants, scope.tenants))
+        for rule in rules
+        if _meet(Scope(rule.tenants, rule.effects), scope)
+    )
+
+
+def _narrowed(words: frozenset[str] | None, reach: frozenset[str] | None) -> frozenset[str] | None:
+    return words if words is None or reach is None else words & reach
+
+
 def rule_problem(rule: ApprovalRule) -> str | None:
     """Why it can be no rule; None where it can."""
     if not rule.rule_id.strip() or len(rule.rule_id) > LONGEST_RULE_ID or not rule.rule_id.isprintable():

@@ -14,12 +14,14 @@ from intention_kernel.agent.effect import Manual
 from intention_kernel.ids import random_id
 from intention_kernel.ports.operator_queue import OperatorQueue
 from intention_kernel.ports.queue_work import (
+    MOST_NOTES,
     Act,
     Held,
     IdTaken,
     Note,
     Noted,
     NoteKind,
+    NotesFull,
     NotHeld,
     NothingOpen,
     NotLookedAt,
@@ -186,6 +188,8 @@ async def _note(queue: OperatorQueue, task: Task, kind: NoteKind, text: str) -> 
     match await queue.note(note):
         case Noted():
             return Kept(note.note_id)
+        case NotesFull():
+            return NotPossible(f"it has {MOST_NOTES} comments and pieces of evidence, and takes no more")
         case IdTaken():
             return IdReused("the note's id names another operation")
         case Unknown():

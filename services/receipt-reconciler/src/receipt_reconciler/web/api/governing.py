@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from intention_kernel.ports.approvals import ApprovalRule, EffectClass
 from intention_kernel.ports.receipt_ledger import Resolution
 from intention_kernel.reconciliation.document import rule_document
-from intention_kernel.reconciliation.rules import LONGEST_EXPIRY_SECONDS, rule_problem, unsatisfiable
+from intention_kernel.reconciliation.rules import LONGEST_EXPIRY_SECONDS, rule_problem, unsatisfiable, within
 from pydantic import Field
 from starlette.responses import Response
 
@@ -41,11 +41,15 @@ class RuleBody(Body):
 
 @router.get("/rules", operation_id="listRules", response_model=Rules)
 async def rules(caller: Annotated[Caller, needs("receipts:read")]) -> Response:
-    """All of them: who decides may know when a second person is asked for."""
+    """Who decides may know when a second person is asked for: those that ask within your reach; all of them with `rules:manage`."""
     found = await caller.desk.queue.rules()
-    nobody = unsatisfiable(found, await caller.desk.identity.users())
+    shown = found if caller.who.may("rules:manage") else within(found, caller.who.scope)
+    nobody = {rule.rule_id for rule in unsatisfiable(found, await caller.desk.identity.users())}
     return answer(
-        {"items": [rule_document(rule) for rule in found], "unsatisfiable": [rule.rule_id for rule in nobody]}
+        {
+            "items": [rule_document(rule) for rule in shown],
+            "unsatisfiable": [rule.rule_id for rule in shown if rule.rule_id in nobody],
+        }
     )
 
 
