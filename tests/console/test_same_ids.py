@@ -50,8 +50,8 @@ class Doors:
 
     async def by_api(self, query: str) -> list[str] | None:
         answer = await self.api.get("/v1/receipts", params={"q": query, "limit": 50})
-        assert answer.status_code in (200, 400), answer.text
-        return None if answer.status_code == 400 else [item["receiptId"] for item in answer.json()["items"]]
+        assert answer.status_code in (200, 422), answer.text
+        return None if answer.status_code == 422 else [item["receiptId"] for item in answer.json()["items"]]
 
     async def by_command(self, query: str) -> list[str] | None:
         arguments = ("queue", "ls", "-o", "ids", "--as", READER, "--", query)
