@@ -68,6 +68,20 @@ async def test_what_was_typed_stays_where_it_is_changed_or_refused(fresh_databas
         assert {name: edited.form(decide)[name] for name in APPLIED} == APPLIED
 
 
+async def test_a_value_that_is_left_empty_settles_nothing(fresh_database: str) -> None:
+    async with console(fresh_database) as made:
+        receipt, _, page = await _opened(made, "operator")
+        decide = f"/receipts/{receipt}/decide"
+        for step in ("", "confirm"):
+            refused = await page.send(decide, **APPLIED | {"value.charge": "", "step": step})
+            assert refused.status == 422
+            assert "is missing: charge." in refused.words
+            assert "charge (missing)" in refused.words
+            assert refused.form(decide)["reason"] == APPLIED["reason"]
+        assert (await made.db.receipt(receipt))["state"] == "uncertain"
+        assert not await made.db.all("decisions")
+
+
 async def test_what_changed_meanwhile_is_told_and_not_decided(fresh_database: str) -> None:
     async with console(fresh_database) as made:
         receipt, _, page = await _opened(made, "operator")
@@ -158,6 +172,29 @@ async def test_a_second_person_approves_exactly_what_was_proposed_and_nobody_the
         assert (await made.db.receipt(receipt))["state"] == "completed"
         operator = await made.signed_in("operator")
         assert (await operator.post(approve, {"hash": row["decision_hash"]})).status == 403
+
+
+async def test_an_approver_sees_the_proposed_value_before_approving_it(fresh_database: str) -> None:
+    async with console(fresh_database) as made:
+        await made.db.receipts.set_rule(ApprovalRule("all"), "admin")
+        receipt, _, page = await _opened(made, "operator")
+        evidence = "https://bank.example/1"
+        shown = await page.send(f"/receipts/{receipt}/decide", **APPLIED, evidence=evidence)
+        await shown.send(f"/receipts/{receipt}/decide", step="confirm")
+        [row] = await made.db.all("proposals")
+        approve, reveal = f"/proposals/{row['proposal_id']}/approve", f"/receipts/{receipt}/reveal"
+        approver = await made.signed_in("approver")
+        listed = await approver.get("/proposals")
+        assert "ch-9" not in listed.text
+        assert any(name == "a" and more.get("href") == evidence for name, more in listed.elements)
+        seen = await listed.send(reveal, reason="to approve it")
+        assert '"charge": "ch-9"' in seen.words
+        assert row["decision_hash"] in seen.words
+        assert "That is its shape" not in seen.words
+        assert ("approver", "revealed") in [(line["actor"], line["action"]) for line in await made.db.all("audit_log")]
+        assert (await seen.send(approve)).url.endswith("said=approved")
+        viewer = await made.signed_in("viewer")
+        assert not (await viewer.get("/proposals")).has_form(reveal)
 
 
 async def test_a_proposal_is_rejected_with_a_reason_or_withdrawn_by_its_proposer(fresh_database: str) -> None:

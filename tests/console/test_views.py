@@ -38,6 +38,13 @@ class Nested:
     lines: list[str]
 
 
+@dataclass(frozen=True)
+class Nullable:
+    """A member that has to be there and may be null: no field that is left empty says which."""
+
+    note: str | None
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
@@ -96,6 +103,7 @@ def test_a_flat_result_has_a_field_for_each_member_and_others_are_json() -> None
     ]
     assert fields[4].options == ("card", "cash")
     assert fields_of(Nested) is None
+    assert fields_of(Nullable) is None
     assert fields_of(str) is None
 
 
@@ -119,6 +127,14 @@ def test_what_is_no_value_of_a_member_is_told_by_its_name(name: str, text: str) 
         typed_value(fields_of(Flat), _form(**typed))
     with pytest.raises(NoValueError, match="not JSON"):
         typed_value(None, Form((("value", "{"),)))
+
+
+def test_what_is_left_empty_is_missing_and_no_empty_text() -> None:
+    with pytest.raises(NoValueError, match=r"missing: charge, count, rate, final, kind\.$"):
+        typed_value(fields_of(Flat), _form(charge=" ", count="", note=""))
+    with pytest.raises(NoValueError, match="type what the provider answered, as JSON, or null"):
+        typed_value(None, Form((("value", " \n"),)))
+    assert typed_value(None, Form((("value", "null"),))) is None
 
 
 @pytest.mark.parametrize(

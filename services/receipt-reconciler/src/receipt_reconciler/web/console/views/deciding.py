@@ -17,7 +17,7 @@ from intention_kernel.reconciliation.trace_events import Members
 from receipt_reconciler.web.console.views.queue import turn_path
 from receipt_reconciler.web.console.views.times import When, maybe, when
 from receipt_reconciler.web.console.views.values import Field, fields_of, pretty
-from receipt_reconciler.web.console.views.wording import Badge, amount_words, counted, receipt_badge
+from receipt_reconciler.web.console.views.wording import Badge, amount_words, counted, link_of, receipt_badge
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class ProposalView:
     reference: str | None
     reason: str
     evidence: str | None
+    evidence_href: str | None
     value: str | None
     hash: str
     rules: str
@@ -147,6 +148,7 @@ def proposal_view(proposal: Proposal, shown: Members, reader: str, now: datetime
         reference=settlement.reference,
         reason=settlement.reason,
         evidence=settlement.evidence,
+        evidence_href=link_of(settlement.evidence or ""),
         value=None if settlement.value is None else pretty(value),
         hash=proposal.decision_hash,
         rules=", ".join(proposal.rules),

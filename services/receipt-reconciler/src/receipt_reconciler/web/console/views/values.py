@@ -64,19 +64,30 @@ def fields_of(result: type) -> tuple[Field, ...] | None:
 
 
 def typed_value(fields: Iterable[Field] | None, form: Form) -> JsonValue:
-    """The value that was typed. Raises NoValueError."""
+    """The value that was typed; a field that was left empty is no member of it. Raises NoValueError."""
     if fields is not None:
-        members = ((field, form.text(FIELD + field.name)) for field in fields)
-        return {field.name: _member(field, text) for field, text in members if text or field.required}
+        return _typed_members(tuple(fields), form)
+    if not form.line("value"):
+        raise NoValueError("The value is missing: type what the provider answered, as JSON, or null.")
     try:
         return loads(form.text("value"))
     except JsonError as error:
         raise NoValueError(f"The value is not JSON: {error}.") from error
 
 
+def _typed_members(fields: tuple[Field, ...], form: Form) -> JsonValue:
+    """Nobody who left a field alone has said that it is an empty text."""
+    typed = {field.name: form.text(FIELD + field.name) for field in fields}
+    missing = [field.name for field in fields if field.required and not typed[field.name].strip()]
+    if missing:
+        raise NoValueError(f"Of what the provider answered is missing: {', '.join(missing)}.")
+    return {field.name: _member(field, typed[field.name]) for field in fields if typed[field.name].strip()}
+
+
 def _field(name: str, member: dict[str, Any], required: bool) -> Field | None:  # noqa: FBT001
     options = [one for one in member.get("anyOf", [member]) if one.get("type") != "null"]
-    if len(options) != 1:
+    # A member that has to be there and may be null cannot be left empty: it is typed.
+    if len(options) != 1 or (required and len(options) < len(member.get("anyOf", [member]))):
         return None
     [only] = options
     kind = _KINDS.get(only.get("type", ""))
