@@ -84,7 +84,25 @@ async def foretold(hand: Hand, value: dict[str, str]) -> None:
     await expect(hand.page.get_by_role("heading", level=1)).to_have_text("What will happen")
 
 
-async def settle(place: Place, hand: Hand, receipt: str) -> None:
+async def check_it_comes_by_itself(page: Page) -> None:
+    """The page that was left open says that the conversation has gone on, and calls nothing a change of somebody's."""
+    await page.evaluate("window.sameDocument = true")
+    await shows(page, "The conversation has gone on.")
+    await expect(page.locator("[data-stale]")).to_be_hidden()
+    assert await page.evaluate("window.sameDocument"), "it was loaded again"
+
+
+async def goes_back(place: Place, hand: Hand, receipt: str) -> None:
+    """Back from what will happen is the receipt, and nothing was decided."""
+    page = hand.page
+    await page.go_back()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("the reservation of 2 FILTER-A")
+    assert page.url.endswith(f"/receipts/{receipt}")
+    await expect(button(page, "Show what will happen")).to_be_visible()
+    assert await place.decisions(receipt) == []
+
+
+async def settle(place: Place, hand: Hand, receipt: str, *, comes_by_itself: bool) -> None:
     """What will happen is told and nothing is done; then it is decided, and the outcome is a second fact."""
     page, turn = hand.page, f"reconciliation:{receipt}:1:1"
     await foretold(hand, await place.reservation())
@@ -93,9 +111,11 @@ async def settle(place: Place, hand: Hand, receipt: str) -> None:
     await hand.press(button(page, "Decide: applied"))
     await shows(page, "Decided. The conversation goes on by itself", "ana: decided: applied, reference RES-000001")
     assert await place.decisions(receipt) == [("ana", "applied")]
+    outcome = page.get_by_role("region", name="Decision and outcome")
+    if comes_by_itself:
+        await check_it_comes_by_itself(page)
     await place.await_item(receipt, "done")
     await page.goto(f"/receipts/{receipt}")
-    outcome = page.get_by_role("region", name="Decision and outcome")
     await expect(outcome).to_contain_text("done")
     await expect(outcome).to_contain_text("The conversation has gone on.")
     await hand.press(outcome.get_by_role("link", name=turn))
@@ -103,12 +123,16 @@ async def settle(place: Place, hand: Hand, receipt: str) -> None:
     await shows(page, "completed", "effect.completed", "the work order of FAN-7")
 
 
-async def whole_journey(place: Place, hand: Hand, thread_id: str) -> str:
-    """From the address of the console to the turn that went on; the receipt's id."""
+async def whole_journey(place: Place, hand: Hand, thread_id: str, *, comes_by_itself: bool = False) -> str:
+    """From the address of the console to the turn that went on; the receipt's id. `comes_by_itself`: the page that is left open
+    is told the outcome."""
     receipt = await place.uncertain(thread_id)
     await hand.page.goto("/")
     await sign_in(hand, "ana")
     await find(hand, thread_id)
     await work(hand)
-    await settle(place, hand, receipt)
+    if comes_by_itself:
+        await foretold(hand, await place.reservation())
+        await goes_back(place, hand, receipt)
+    await settle(place, hand, receipt, comes_by_itself=comes_by_itself)
     return receipt

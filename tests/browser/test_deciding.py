@@ -75,7 +75,7 @@ async def check_went_on(place: Place, receipt: str, calls_before: list[str]) -> 
 async def test_an_operator_settles_the_reservation_with_the_mouse(place: Place) -> None:
     calls = place.inventory.calls()
     async with place.page() as page:
-        receipt = await whole_journey(place, Mouse(page), "by-mouse")
+        receipt = await whole_journey(place, Mouse(page), "by-mouse", comes_by_itself=True)
     await check_went_on(place, receipt, calls)
 
 

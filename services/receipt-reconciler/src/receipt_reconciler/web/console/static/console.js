@@ -20,14 +20,38 @@ async function send(form, submitter) {
     location.assign(answer.redirected || isGet ? answer.url : location.href);
     return;
   }
-  show(await answer.text());
+  const html = await answer.text();
   if (answer.redirected || isGet) history.pushState(null, "", answer.url.replace(/[?&]said=\w+/, ""));
+  else standInPlace();
+  show(html);
+}
+
+// An answer that has no address of its own stands above the page that asked: Back shows that page again.
+function standInPlace() {
+  if (history.state?.inPlace !== true) history.pushState({ inPlace: true }, "", location.href);
 }
 
 function show(html) {
+  if (!replace(html)) return;
+  say("");
+  const told = main().querySelector("[data-problem], [data-said]");
+  if (told !== null) say(told.textContent.trim());
+  (main().querySelector("[data-problem]") ?? main()).focus({ preventScroll: true });
+  window.scrollTo({ top: 0 });
+}
+
+// What comes by itself moves nobody: who reads stays where they are, and hears what became of it.
+function swap(html) {
+  const stood = document.activeElement === main();
+  if (!replace(html)) return;
+  if (stood) main().focus({ preventScroll: true });
+  say(main().querySelector("[data-outcome]")?.textContent.trim() ?? "");
+}
+
+function replace(html) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const arrived = page.getElementById("main");
-  if (arrived === null) return location.reload();
+  if (arrived === null) { location.reload(); return false; }
   leave();
   main().replaceWith(document.adoptNode(arrived));
   for (const part of ["header.top nav"]) {
@@ -35,12 +59,8 @@ function show(html) {
     if (fresh !== null && old !== null) old.replaceWith(document.adoptNode(fresh));
   }
   document.title = page.title;
-  say("");
   arrive();
-  const told = main().querySelector("[data-problem], [data-said]");
-  if (told !== null) say(told.textContent.trim());
-  (main().querySelector("[data-problem]") ?? main()).focus({ preventScroll: true });
-  window.scrollTo({ top: 0 });
+  return true;
 }
 
 document.addEventListener("submit", async (event) => {
@@ -134,7 +154,7 @@ toggle.addEventListener("change", () => { try { localStorage.setItem(OFF, toggle
 
 function arrive() {
   if (location.search.includes("said=")) history.replaceState(null, "", location.href.replace(/[?&]said=\w+/, ""));
-  goLive(main(), say);
+  goLive(main(), say, swap);
 }
 
 arrive();

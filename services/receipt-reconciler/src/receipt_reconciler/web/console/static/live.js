@@ -4,10 +4,10 @@ const TAIL_MS = 2000;
 const AGAIN_MS = 5000;
 let stop = () => {};
 
-/** Listen for a page's changes until `leave`. `say` tells people who do not see the marks. */
-export function arrive(main, say) {
+/** Listen for a page's changes until `leave`. `say` tells people who do not see the marks, `swap` shows a page in its place. */
+export function arrive(main, say, swap) {
   const ends = [];
-  if (main.dataset.live) ends.push(listen(main, say));
+  if (main.dataset.live) ends.push(listen(main, say, swap));
   const tail = main.querySelector("[data-tail]");
   if (tail !== null) ends.push(follow(tail));
   stop = () => ends.forEach((end) => end());
@@ -20,11 +20,16 @@ export function leave() {
 }
 
 // A hidden page listens to nothing: browsers keep few connections to one server. When it is seen again it compares.
-function listen(main, say) {
+// A page whose outcome is on its way shows it by itself, unless somebody is at work in it.
+function listen(main, say, swap) {
   const note = main.querySelector("[data-stale]");
   const mine = new URL(main.dataset.live, location.href).searchParams.get("receipt");
+  const settling = "settling" in main.dataset;
+  const address = note?.querySelector("[data-refresh]")?.href ?? location.href;
   const others = new Set();
-  let source = null, saidAt = 0;
+  let source = null, saidAt = 0, edited = false;
+  const edit = () => { edited = true; };
+  const isAtWork = () => edited || (document.activeElement !== main && main.contains(document.activeElement));
 
   function tell(text) {
     if (note === null) return;
@@ -35,7 +40,7 @@ function listen(main, say) {
 
   function changed(ids) {
     if (mine !== null) {
-      if (ids.includes(mine)) tell("This receipt has changed since the page was loaded.");
+      if (ids.includes(mine)) compare();
       return;
     }
     for (const id of ids) {
@@ -51,11 +56,16 @@ function listen(main, say) {
   }
 
   async function compare() {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
-    if (answer === null || !answer.ok || !main.isConnected) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
+    if (answer === null || !answer.ok) return;
+    const html = await answer.text();
+    if (!main.isConnected) return;
+    const fresh = new DOMParser().parseFromString(html, "text/html");
     if (mine !== null) {
-      if (fresh.getElementById("main")?.dataset.mark !== main.dataset.mark) changed([mine]);
+      const mark = fresh.getElementById("main")?.dataset.mark;
+      if (mark === main.dataset.mark) return;
+      if (settling && mark !== undefined && !isAtWork()) swap(html);
+      else tell("This receipt has changed since the page was loaded.");
       return;
     }
     const marks = (place) => new Map([...place.querySelectorAll("[data-receipt]")].map((row) => [row.dataset.receipt, row.dataset.mark]));
@@ -69,6 +79,8 @@ function listen(main, say) {
     source.addEventListener("queue", (event) => changed(JSON.parse(event.data).receipts));
     source.addEventListener("reset", compare);
     source.addEventListener("bye", (event) => { if (JSON.parse(event.data).reason === "access") close(); });
+    // What changed before the stream listened, it does not tell; its first word only counts.
+    if (settling) source.addEventListener("queue", compare, { once: true });
     let wasLost = false;
     source.addEventListener("error", () => { wasLost = true; });
     source.addEventListener("open", () => { if (wasLost) { wasLost = false; compare(); } });
@@ -86,8 +98,9 @@ function listen(main, say) {
   }
 
   document.addEventListener("visibilitychange", seen);
+  main.addEventListener("input", edit);
   open();
-  return () => { document.removeEventListener("visibilitychange", seen); close(); };
+  return () => { document.removeEventListener("visibilitychange", seen); main.removeEventListener("input", edit); close(); };
 }
 
 function follow(list) {

@@ -9,6 +9,7 @@ from datetime import datetime
 from intention_kernel.agent.effect import Effect, Manual
 from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.contracts.receipt import Receipt
+from intention_kernel.ids import derived_id
 from intention_kernel.ports.operator_queue import ReceiptCase
 from intention_kernel.ports.queue_work import Work
 from intention_kernel.reconciliation.document import shown_document
@@ -73,7 +74,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptView:
-    """The whole page. `live` is where its changes are told, `mark` differs where anything about it does."""
+    """The whole page. `live` is where its changes are told, `mark` differs where anything about it does; `settling`: it is decided,
+    and the conversation has not gone on yet."""
 
     id: str
     title: str
@@ -111,6 +113,7 @@ class ReceiptView:
     contestable: bool
     live: str
     mark: str
+    settling: bool
 
 
 def receipt_view(shown: Shown, effect: Effect | None, reader: str, *, revealed: bool = False) -> ReceiptView:
@@ -159,7 +162,22 @@ def receipt_view(shown: Shown, effect: Effect | None, reader: str, *, revealed: 
         proposal=_proposal(shown, reader, now, show=_same if revealed else masked),
         contestable=receipt.settlements > 0 and not receipt.contradicted and receipt.state in ("completed", "failed"),
         live=url("/live", receipt=receipt.receipt_id),
-        mark=f"{receipt.version}.{case.work.version}.{len(case.observations)}.{len(case.notes)}.{badge.word}",
+        mark=_mark(shown, badge),
+        settling=item is not None and item.phase == "decided",
+    )
+
+
+def _mark(shown: Shown, badge: Badge) -> str:
+    """A digest: what it is made of may be somebody's secret."""
+    case, item, proposal = shown.case, shown.case.items[-1] if shown.case.items else None, shown.proposal
+    counts = (len(case.observations), len(case.notes), len(case.decisions), len(case.blocked_turns))
+    return derived_id(
+        str(case.open.receipt.version),
+        str(case.work.version),
+        *map(str, counts),
+        badge.word,
+        *(("", "", "") if item is None else (item.kind, item.phase, item.reason)),
+        *(("", "") if proposal is None else (proposal.proposal_id, proposal.state)),
     )
 
 
