@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 from intention_kernel.ports.identity import Scope
+from receipt_reconciler.web.api.application import ROUTES
 
 from tests.api.bench import APPLIED, OTHER_EFFECT, VALUE, api, code, problem
 from tests.reconciliation.bench import EFFECT_ID
@@ -39,6 +41,34 @@ async def test_a_filter_that_is_none_is_told_with_its_place_and_the_nearest_word
         assert (refused["code"], refused["position"], refused["suggestion"]) == ("invalid_filter", 9, "status")
         assert code(await ana.get("/v1/receipts?cursor=bm8")) == (400, "bad_cursor")
         assert code(await ana.get("/v1/receipts?limit=201")) == (422, "invalid_request")
+
+
+async def test_a_parameter_that_is_not_declared_is_refused_before_anything_is_done(fresh_database: str) -> None:
+    """`?dryrun=true` would be a decision that its sender takes for a trial."""
+    async with api(fresh_database) as app:
+        ana = await app.caller()
+        receipt = await app.uncertain()
+        path, tag = f"/v1/receipts/{receipt}/decisions", {"If-Match": '"r2"'}
+        for name in ("dryrun", "dry_run", "DRYRUN"):
+            refused = problem(await ana.post(f"{path}?{name}=true", APPLIED, headers=tag))
+            told = (refused["status"], refused["code"], refused["parameter"], refused["suggestion"])
+            assert told == (400, "unknown_parameter", name, "dryRun")
+        twice = problem(await ana.post(f"{path}?dryRun=true&dryRun=false", APPLIED, headers=tag))
+        assert (twice["code"], twice["errors"][0]["query"]) == ("invalid_request", "dryRun")
+        assert (await app.db.receipt(receipt))["state"] == "uncertain"
+        assert await app.db.all("decisions") == []
+
+
+async def test_every_route_refuses_a_parameter_that_it_does_not_declare(shared_database: str) -> None:
+    async with api(shared_database) as app:
+        ana = await app.caller()
+        for route in ROUTES:
+            path = re.sub(r"{[^}]*}", "x", route.path)
+            for method in route.methods:
+                answer = await app.http.request(method, f"{path}?zzz=1", headers={"Authorization": ana.secret})
+                refused = problem(answer)
+                assert (refused["code"], refused["suggestion"]) == ("unknown_parameter", None), (method, path)
+        assert code(await ana.get("/v1/openapi.json?zzz")) == (400, "unknown_parameter")
 
 
 async def test_a_receipt_is_shown_with_its_values_masked_and_a_tag(fresh_database: str) -> None:
@@ -123,7 +153,8 @@ async def test_a_decision_is_made_once_a_key_on_the_version_that_was_seen(fresh_
         tag = {"If-Match": seen.headers["etag"]}
         assert code(await ana.post(path, APPLIED)) == (428, "if_match_missing")
         assert code(await ana.post(path, APPLIED, headers={"If-Match": "*"})) == (428, "if_match_missing")
-        assert code(await ana.post(path, APPLIED, headers={"If-Match": '"x"'})) == (412, "stale_if_match")
+        for tag_of_none in ("banana", "r2", '"x"', "", '"r2", "r3"', tag["If-Match"].strip('"')):
+            assert code(await ana.post(path, APPLIED, headers={"If-Match": tag_of_none})) == (400, "bad_etag")
         assert code(await ana.post(path, APPLIED, key=None, headers=tag)) == (400, "idempotency_key_missing")
         dry = await ana.post(f"{path}?dryRun=true", APPLIED, key=None, headers=tag)
         assert dry.json()["outcome"] == "would_resolve"

@@ -50,5 +50,5 @@ def seen_version(if_match: str) -> int:
         raise ProblemError("if_match_missing", "`*` says nothing of what you have seen.")
     tag = _TAG.fullmatch(if_match.strip())
     if tag is None:
-        raise ProblemError("stale_if_match", "It is no tag of a receipt.")
+        raise ProblemError("bad_etag")
     return int(tag[1])

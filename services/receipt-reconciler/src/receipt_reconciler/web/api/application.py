@@ -31,6 +31,7 @@ from receipt_reconciler.web.api.callers import Rates
 from receipt_reconciler.web.api.entry import Entry
 from receipt_reconciler.web.api.openapi import openapi_text
 from receipt_reconciler.web.api.refusing import refuse_with_problems
+from receipt_reconciler.web.api.routes import refuse_unknown
 from receipt_reconciler.web.desk import Desk
 
 _ROUTERS = (
@@ -57,7 +58,8 @@ def api_application(desk: Desk, rates: Rates | None = None) -> ASGIApp:
     app.state.rates = rates or Rates.of(desk.clock)
     document = document_text().encode()
 
-    async def openapi(_: Request) -> Response:
+    async def openapi(request: Request) -> Response:
+        refuse_unknown(request, ())
         return Response(document, media_type="application/json")
 
     app.add_route("/v1/openapi.json", openapi, methods=["GET"], include_in_schema=False)

@@ -14,6 +14,8 @@ TYPE_PREFIX = "urn:intention-kernel:problem:"
 Code = Literal[
     "not_json",
     "bad_cursor",
+    "bad_etag",
+    "unknown_parameter",
     "idempotency_key_missing",
     "unauthenticated",
     "forbidden",
@@ -60,6 +62,14 @@ PROBLEMS: dict[Code, Problem] = {
     "not_json": Problem(400, "The body is not JSON", "Send one JSON object; no member twice, no NaN."),
     "bad_cursor": Problem(
         400, "The cursor is none", "Begin again without it; a cursor is taken from the page before, as it is."
+    ),
+    "bad_etag": Problem(
+        400, "If-Match is no ETag of a receipt", "Send the ETag of the receipt's GET as it came, with its quotes."
+    ),
+    "unknown_parameter": Problem(
+        400,
+        "No such parameter here",
+        "`parameter` is its name, `suggestion` the nearest that there is; /v1/openapi.json has those of every route.",
     ),
     "idempotency_key_missing": Problem(
         400,
