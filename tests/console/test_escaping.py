@@ -17,6 +17,7 @@ from tests.console.bench import Console, console
 
 EVIL = "<img src=x onerror=alert(1)>\"'&{{ 7*7 }}</script><script>alert(2)</script>"
 SECRET = "4111-1111-SECRET"
+WORDS = "10.0.0.7 did not answer"
 THREAD = 'a/b?c#d"><script>alert(3)</script>'
 
 
@@ -38,10 +39,10 @@ async def _evil_receipt(made: Console) -> str:
         " from receipts where receipt_id = $1",
         receipt,
         EVIL,
-        f"the lookup failed: {SECRET}".encode(),
+        WORDS.encode(),
         pack(dumps({"charge": SECRET})),
     )
-    await db.connection.execute("update reconciliation_items set reason = $1", f"the lookup failed: {SECRET}{EVIL}")
+    await db.connection.execute("update reconciliation_items set reason = $1", f"the lookup failed: {WORDS}{EVIL}")
     await work.comment(db.receipts, Task(receipt, EVIL), EVIL)
     await work.evidence(db.receipts, Task(receipt, "ana"), "link", "https://bank.example/?a=1&b=<b>")
     await work.evidence(db.receipts, Task(receipt, "ana"), "quotation", "javascript:alert(4)")
@@ -69,6 +70,19 @@ async def test_nothing_that_others_wrote_becomes_markup(fresh_database: str) -> 
         assert page.status == 200
         assert EVIL in page.words
         assert isinstance(proposed, NeedsSecondPerson), proposed
+
+
+async def test_why_it_is_there_is_read_by_who_works_on_it_and_a_shape_for_others(fresh_database: str) -> None:
+    async with console(fresh_database) as made:
+        receipt = await _evil_receipt(made)
+        for role, reads in (("operator", True), ("admin", True), ("viewer", False), ("approver", False)):
+            browser = await made.signed_in(role)
+            for path in ("/", "/queue", f"/receipts/{receipt}"):
+                page = await browser.get(path)
+                assert page.status == 200
+                assert (WORDS in page.words) == reads, (role, path)
+                assert "the lookup failed: " in page.words.lower(), (role, path)
+                assert SECRET not in page.text, (role, path)
 
 
 async def test_links_lead_only_where_evidence_says_and_tell_nothing_of_us(fresh_database: str) -> None:

@@ -131,6 +131,9 @@ def test_what_is_as_deep_as_anything_stored_is_masked_to_a_depth() -> None:
 def test_of_reasons_what_they_quote_is_masked_and_peoples_words_stay(reason: str, shown: str) -> None:
     assert masked_item({"reason": reason}) == {"reason": shown}
     assert masked_shown({"decisions": [{"reason": reason}]}) == {"decisions": [{"reason": shown}]}
+    assert masked_item({"reason": reason}, words=True) == {"reason": reason}
+    assert masked_shown({"items": [{"reason": reason}]}, words=True) == {"items": [{"reason": reason}]}
+    assert masked_shown({"decisions": [{"reason": reason}]}, words=True) == {"decisions": [{"reason": reason}]}
 
 
 def test_of_a_receipt_the_effects_own_words_and_references_stay() -> None:
@@ -155,3 +158,8 @@ def test_of_a_receipt_the_effects_own_words_and_references_stay() -> None:
             "reference": "re_3Q",
         }
     ]
+    worked_on = masked_shown(document, words=True)
+    assert worked_on["observations"] == [
+        {"finding": "found", "detail": "card 4242", "value": {"c": "text of 4 characters"}, "reference": "re_3Q"}
+    ]
+    assert worked_on | {"observations": None} == shown | {"observations": None}

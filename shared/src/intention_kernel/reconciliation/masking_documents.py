@@ -168,14 +168,16 @@ _QUOTING = (
 """The kernel's words in front of somebody else's."""
 
 
-def masked_shown(document: Members) -> Members:
-    """Of `document.shown_document`."""
+def masked_shown(document: Members, *, words: bool = False) -> Members:
+    """Of `document.shown_document`. `words`: what resolvers, errors and the kernel said in words stays as it is, for those who
+    work on receipts and have to know why; values never do."""
+    detail, reason = (_words, _words) if words else (masked, _reason)
     return _kept(
         document,
         _SHOWN,
-        items=_each(masked_item),
-        observations=_each(lambda seen: _kept(seen, _OBSERVATION)),
-        decisions=_each(lambda decision: _kept(decision, _DECISION, reason=_reason)),
+        items=_each(lambda item: masked_item(item, words=words)),
+        observations=_each(lambda seen: _kept(seen, _OBSERVATION, detail=detail)),
+        decisions=_each(lambda decision: _kept(decision, _DECISION, reason=reason)),
         proposal=_part(_PROPOSAL),
     )
 
@@ -185,9 +187,9 @@ def masked_proposal(document: Members) -> Members:
     return _kept(document, _PROPOSAL)
 
 
-def masked_item(document: Members) -> Members:
-    """Of `document.item_document`: only where its reason quotes a provider is there anything to mask."""
-    return _kept(document, _ITEM, reason=_reason)
+def masked_item(document: Members, *, words: bool = False) -> Members:
+    """Of `document.item_document`: only where its reason quotes a provider is there anything to mask; with `words`, nothing."""
+    return _kept(document, _ITEM, reason=_words if words else _reason)
 
 
 def masked_thread(document: Members) -> Members:
@@ -256,6 +258,10 @@ def _each(mask: Callable[[Members], Members]) -> Mask:
 
 def _part(names: Collection[str], **masks: Mask) -> Mask:
     return lambda value: None if value is None else _kept(members(value), names, **masks)
+
+
+def _words(value: JsonValue) -> JsonValue:
+    return value if isinstance(value, str) else masked(value)
 
 
 def _reason(value: JsonValue) -> JsonValue:

@@ -57,7 +57,8 @@ async def list_receipts(
         case BadCursor():
             raise ProblemError("bad_cursor")
         case listed:
-            return page(request.url, [masked_item(item_document(item)) for item in listed.items], listed.cursor)
+            shown = [masked_item(item_document(item), words=_reads_words(caller)) for item in listed.items]
+            return page(request.url, shown, listed.cursor)
 
 
 @router.get(
@@ -72,7 +73,8 @@ async def get_receipt(request: Request, receipt: str, caller: Reader) -> Respons
     The ETag is what a decision sends as If-Match.
     """
     shown = await shown_of(caller, receipt)
-    return receipt_answer(masked_shown(shown_document(shown)), shown.case.open.receipt.version, request.headers)
+    document = masked_shown(shown_document(shown), words=_reads_words(caller))
+    return receipt_answer(document, shown.case.open.receipt.version, request.headers)
 
 
 @router.post("/receipts/{receipt:id}/reveal", operation_id="revealReceipt", response_model=ReceiptShape)
@@ -93,3 +95,8 @@ async def reveal(
             raise invalid("a reason is needed")
         case Unknown():
             raise await caller.not_found()
+
+
+def _reads_words(caller: Caller) -> bool:
+    """Who works on receipts has to know why they are there."""
+    return caller.who.may("receipts:work")

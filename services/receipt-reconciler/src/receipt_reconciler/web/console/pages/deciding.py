@@ -117,7 +117,7 @@ def _foretold(ask: Ask, shown: Shown, decision: Decision, answer: WouldResolve |
     second = answer if isinstance(answer, WouldPropose) else None
     return ask.page(
         "confirm.html",
-        view=receipt_view(shown, effect_of(ask, shown), ask.who.user),
+        view=receipt_view(shown, effect_of(ask, shown), ask.who),
         decision=decision,
         code=REASON_CODES.get(decision.reason_code or ""),
         follows=follows_view(receipt.thread_id, answer.consequences),

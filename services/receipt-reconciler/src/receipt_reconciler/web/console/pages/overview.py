@@ -38,7 +38,7 @@ async def overview(ask: Ask) -> Response:
     return ask.page(
         "overview.html",
         tiles=tuple(tiles),
-        rows=first_rows(waiting, ask.who.user),
+        rows=first_rows(waiting, ask.who),
         waiting=tiles[0],
         may_read=True,
     )

@@ -23,5 +23,5 @@ async def queue(ask: Ask) -> Response:
         raise Refusal(
             400, "No such page", "The address of this page was cut or changed. Begin at the queue's first page."
         )
-    view = queue_view(query, cursor, answer, ask.who.user)
+    view = queue_view(query, cursor, answer, ask.who)
     return ask.page("queue.html", status=400 if view.problem else 200, view=view)

@@ -44,7 +44,7 @@ def receipt_page(
     return ask.page(
         "receipt.html",
         status=status,
-        view=receipt_view(shown, effect_of(ask, shown), ask.who.user, revealed=revealed),
+        view=receipt_view(shown, effect_of(ask, shown), ask.who, revealed=revealed),
         problem=problem,
         changes=changes,
         typed=typed or Form(),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from intention_kernel.identity.principal import Principal
 from intention_kernel.ports.operator_queue import QueueItem
 from intention_kernel.reconciliation.listing import Page
 
@@ -56,9 +57,9 @@ def plain_tile(title: str, text: str, href: str, count: int, tone: Tone, sign: s
     return Tile(title, counted_up_to(count), text, href, tone if count else "quiet", sign)
 
 
-def first_rows(page: Page, reader: str, limit: int = 5) -> tuple[Row, ...]:
+def first_rows(page: Page, who: Principal, limit: int = 5) -> tuple[Row, ...]:
     """What is next, in the order of need."""
-    return tuple(row(item, reader) for item in page.items[:limit])
+    return tuple(row(item, who) for item in page.items[:limit])
 
 
 def expiring(expiries: Sequence[datetime], now: datetime) -> str:

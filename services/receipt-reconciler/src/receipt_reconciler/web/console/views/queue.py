@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from intention_kernel.identity.principal import Principal
 from intention_kernel.ids import derived_id
 from intention_kernel.ports.operator_queue import QueueItem
 from intention_kernel.reconciliation.document import item_document
@@ -36,6 +37,7 @@ class Row:
     mark: str
     href: str
     title: str
+    thread_id: str
     amount: str
     effect: str
     provider: str | None
@@ -95,7 +97,7 @@ class QueueView:
     live: str
 
 
-def queue_view(query: str, cursor: str | None, answer: Page | FilterProblem, reader: str) -> QueueView:
+def queue_view(query: str, cursor: str | None, answer: Page | FilterProblem, who: Principal) -> QueueView:
     """What was found for `query`, or why it is none."""
     items = answer.items if isinstance(answer, Page) else ()
     more = answer.cursor if isinstance(answer, Page) else None
@@ -104,7 +106,7 @@ def queue_view(query: str, cursor: str | None, answer: Page | FilterProblem, rea
     caption = f"{counted(len(items), 'item')}{' on this page, and more' if more or cursor else ''}"
     return QueueView(
         query=query,
-        rows=tuple(row(item, reader) for item in items),
+        rows=tuple(row(item, who) for item in items),
         caption=caption,
         next=None if more is None else url("/queue", q=query, cursor=more),
         problem=problem,
@@ -116,14 +118,16 @@ def queue_view(query: str, cursor: str | None, answer: Page | FilterProblem, rea
     )
 
 
-def row(item: QueueItem, reader: str) -> Row:
-    """One line. What a provider said in it is a shape."""
-    words = reason_words(str(masked_item(item_document(item))["reason"]))
+def row(item: QueueItem, who: Principal) -> Row:
+    """One line. What a provider said in it is a shape, but for those who work on receipts."""
+    shown = masked_item(item_document(item), words=who.may("receipts:work"))
+    words = reason_words(str(shown["reason"]))
     return Row(
         receipt_id=item.receipt_id,
         mark=_mark(item),
         href=f"/receipts/{item.receipt_id}",
         title=item.summary.title or "(no title)",
+        thread_id=item.thread_id,
         amount=amount_words(item.summary),
         effect=item.effect_id,
         provider=item.summary.provider,
@@ -132,7 +136,7 @@ def row(item: QueueItem, reader: str) -> Row:
         blocks=counted(item.blocks, "turn") if item.blocks else "nothing",
         clock=key_clock(item.key_closes_at, item.now),
         opened=when(item.opened_at, item.now),
-        owner=_owner(item, reader),
+        owner=_owner(item, who.user),
         snoozed=_snoozed(item),
     )
 

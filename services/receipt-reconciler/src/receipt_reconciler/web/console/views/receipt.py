@@ -9,6 +9,7 @@ from datetime import datetime
 from intention_kernel.agent.effect import Effect, Manual
 from intention_kernel.contracts.json_codec import JsonValue, loads
 from intention_kernel.contracts.receipt import Receipt
+from intention_kernel.identity.principal import Principal
 from intention_kernel.ids import derived_id
 from intention_kernel.ports.operator_queue import ReceiptCase
 from intention_kernel.ports.queue_work import Work
@@ -116,11 +117,12 @@ class ReceiptView:
     settling: bool
 
 
-def receipt_view(shown: Shown, effect: Effect | None, reader: str, *, revealed: bool = False) -> ReceiptView:
-    """Values that others said are shapes unless `revealed`."""
+def receipt_view(shown: Shown, effect: Effect | None, who: Principal, *, revealed: bool = False) -> ReceiptView:
+    """Values that others said are shapes unless `revealed`; their words are for those who work on receipts."""
+    reader, words = who.user, who.may("receipts:work")
     case, receipt, now = shown.case, shown.case.open.receipt, shown.case.open.looked_at
     whole = shown_document(shown)
-    document = whole if revealed else masked_shown(whole)
+    document = whole if revealed else masked_shown(whole, words=words)
     item = case.items[-1] if case.items else None
     badge = receipt_badge(receipt.state, contradicted=receipt.contradicted)
     if item is not None and item.kind == "orphaned" and item.phase == "open":
