@@ -15,7 +15,7 @@ from intention_kernel.ports.receipt_ledger import Unknown
 from intention_kernel.postgres.operator_queue import open_queue
 from intention_kernel.reconciliation.document import shown_document
 from intention_kernel.reconciliation.masking_documents import masked_shown, masked_thread, masked_trace, masked_turn
-from intention_kernel.reconciliation.revealing import NoReason, Revealed, reveal, reveal_turn
+from intention_kernel.reconciliation.revealing import BoundedByEffects, NoReason, Revealed, reveal, reveal_turn
 from intention_kernel.reconciliation.showing import Shown, show
 from intention_kernel.reconciliation.trace import trace_document
 
@@ -152,6 +152,9 @@ async def test_revealing_is_on_record_before_anything_is_shown(bench: Bench, fre
     for scope in (OTHERS, Scope(effects=frozenset({"another"}))):
         assert await reveal(read, RECEIPT, scope, "ana", "the customer asks") == Unknown()
     assert await reveal_turn(read, "t", "yes", OTHERS, "ana", "the customer asks") == Unknown()
+    for effects in ("inventory.reserve", "another"):
+        bounded = Scope(effects=frozenset({effects}))
+        assert await reveal_turn(read, "t", "yes", bounded, "ana", "the customer asks") == BoundedByEffects()
     assert await reveal(read, RECEIPT, OURS, "ana", " \n") == NoReason()
     assert await reveal_turn(read, "t", None, OURS, "ana", "") == NoReason()
     assert await reveal(read, "nothing", EVERYTHING, "ana", "why") == Unknown()

@@ -22,7 +22,13 @@ class NoReason:
     """Nobody said why."""
 
 
+@dataclass(frozen=True, slots=True)
+class BoundedByEffects:
+    """A conversation holds values of every effect; who may see those of some sees them at their receipts."""
+
+
 RevealAnswer = Revealed | NoReason | Unknown
+RevealTurnAnswer = RevealAnswer | BoundedByEffects
 
 
 async def reveal(conversations: Conversations, receipt_id: str, scope: Scope, actor: str, reason: str) -> RevealAnswer:
@@ -35,8 +41,11 @@ async def reveal(conversations: Conversations, receipt_id: str, scope: Scope, ac
 
 async def reveal_turn(
     conversations: Conversations, thread_id: str, turn_id: str | None, scope: Scope, actor: str, reason: str
-) -> RevealAnswer:
-    """A turn's, or with None its whole thread's; Unknown where there is none within reach."""
+) -> RevealTurnAnswer:
+    """A turn's, or with None its whole thread's; Unknown where there is none within reach. Never to somebody whose reach is
+    bounded by effects."""
+    if scope.effects is not None:
+        return BoundedByEffects()
     if not reason.strip():
         return NoReason()
     noted = await conversations.note_reveal_of_turn(thread_id, turn_id, scope, actor, reason)

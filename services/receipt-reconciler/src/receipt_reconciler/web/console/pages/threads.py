@@ -5,7 +5,7 @@ from __future__ import annotations
 from intention_kernel.ports.conversations import Document
 from intention_kernel.ports.receipt_ledger import Unknown
 from intention_kernel.reconciliation.masking_documents import masked_event, masked_thread, masked_trace, masked_turn
-from intention_kernel.reconciliation.revealing import NoReason, reveal_turn
+from intention_kernel.reconciliation.revealing import BoundedByEffects, NoReason, reveal_turn
 from intention_kernel.reconciliation.trace import trace_document
 from intention_kernel.reconciliation.trace_events import listed, members
 from starlette.responses import RedirectResponse, Response
@@ -19,6 +19,9 @@ from receipt_reconciler.web.console.views.turns import turn_view
 
 TAIL = 50
 _LARGEST = 2**63 - 1
+_BOUNDED = (
+    "Your reach is bounded by effects, and a conversation holds values of all of them: reveal those of a receipt."
+)
 
 
 async def threads(ask: Ask) -> Response:
@@ -41,6 +44,8 @@ async def reveal_thread(ask: Ask) -> Response:
     match told:
         case NoReason():
             return await _thread_page(ask, found, status=422, problem="To see the real values, say why.")
+        case BoundedByEffects():
+            return await _thread_page(ask, found, status=403, problem=_BOUNDED)
         case Unknown():
             raise not_found("conversation")
         case _:
@@ -59,6 +64,8 @@ async def reveal_one_turn(ask: Ask) -> Response:
     match await reveal_turn(ask.desk.conversations, *ids, ask.who.scope, ask.who.user, reason):
         case NoReason():
             return _turn_page(ask, found, status=422, problem="To see the real values, say why.")
+        case BoundedByEffects():
+            return _turn_page(ask, found, status=403, problem=_BOUNDED)
         case Unknown():
             raise not_found("turn")
         case _:
