@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 
 import pytest
@@ -108,6 +109,7 @@ async def test_no_single_key_decides(place: Place) -> None:
         await page.keyboard.press("/")
         await page.keyboard.type("thread:single-keys")
         await page.keyboard.press("Enter")
+        await expect(page).to_have_url(re.compile("q=thread"))
         await expect(page.locator("[data-row]")).to_have_count(1)
         assert await page.evaluate("window.stayed"), "the search box's key left the page"
         await page.keyboard.press("j")

@@ -37,3 +37,7 @@ async def test_every_page_is_shown_or_refused_by_name(fresh_database: str, role:
             else:
                 assert page.status == 403, path
                 assert permission in page.words
+        nowhere = await browser.get("/no-such-page")
+        assert nowhere.status == 404
+        assert any(name == "a" and more.get("href") == "/queue" for name, more in nowhere.elements)
+        assert any(name == "nav" and more.get("aria-label") == "Pages" for name, more in nowhere.elements)

@@ -87,9 +87,14 @@ async def test_rules_are_made_by_a_form_and_say_who_could_approve(fresh_database
             assert (await admin.post("/rules", {"rule_id": "x", **wrong})).status == 422
         for name in ("approver", "admin"):
             await made.desk.identity.set_disabled(name, "test", disabled=name == "approver")
-        nobody = unsatisfiable(await made.db.receipts.rules(), await made.desk.identity.users())
         again = await admin.get("/rules")
-        assert ("nobody can satisfy it" in again.words) == bool(nobody)
+        assert "nobody can satisfy it" not in again.words
+        await made.desk.identity.set_disabled("operator", "test", disabled=True)
+        assert unsatisfiable(await made.db.receipts.rules(), await made.desk.identity.users())
+        again = await admin.get("/rules")
+        assert "nobody can satisfy it add a second user with receipts:approve" in again.words
+        assert "nobody: admin alone may propose and approve" in again.words
+        assert "add a second user with receipts:approve" in (await admin.get("/")).words
         await again.browser.post(
             "/rules", {"rule_id": "large", "least_amount": "200", "currency": "EUR", "enabled": "no"}
         )

@@ -61,7 +61,9 @@ class Problem:
 PROBLEMS: dict[Code, Problem] = {
     "not_json": Problem(400, "The body is not JSON", "Send one JSON object; no member twice, no NaN."),
     "bad_cursor": Problem(
-        400, "The cursor is none", "Begin again without it; a cursor is taken from the page before, as it is."
+        400,
+        "That is no cursor of this list",
+        "Begin again without it; a cursor is taken from the page before, as it is.",
     ),
     "bad_etag": Problem(
         400, "If-Match is no ETag of a receipt", "Send the ETag of the receipt's GET as it came, with its quotes."

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from receipt_reconciler.web.api.entry import routed
-from receipt_reconciler.web.console.asking import bare_page
+from receipt_reconciler.web.console.asking import bare_page, error_page
 from receipt_reconciler.web.console.denials import OF_A_USER
 from receipt_reconciler.web.console.refusal import Refusal
 from receipt_reconciler.web.console.routes import console_routes
@@ -59,7 +59,7 @@ async def _of_framework(request: Request, error: Exception) -> Response:
     refused = Refusal(404, "No such page", "There is no page of that address.")
     if error.status_code == 405:
         refused = Refusal(405, "Not like this", "That address takes a form of this console, or none.")
-    return bare_page(request, request.app.state.desk, "error.html", error.status_code, refusal=refused)
+    return await error_page(request, request.app.state.desk, refused)
 
 
 async def _unexpected(request: Request, _: Exception) -> Response:

@@ -148,6 +148,11 @@ async def _refused(request: Request, desk: Desk, refused: Refusal) -> Response:
         wanted = request.url.path if request.method == "GET" else "/"
         query = f"?{request.url.query}" if request.method == "GET" and request.url.query else ""
         return RedirectResponse(url("/login", next=wanted + query), 303)
+    return await error_page(request, desk, refused)
+
+
+async def error_page(request: Request, desk: Desk, refused: Refusal) -> Response:
+    """With the menu of who is signed in, as far as the store can tell."""
     try:
         who = await recognised(request, desk)
     except InfrastructureError:

@@ -58,7 +58,8 @@ async def _proposals(ask: Ask) -> Tile:
 
 async def _rules(ask: Ask) -> Tile:
     nobody = unsatisfiable(await ask.desk.queue.rules(), await ask.desk.identity.users())
-    return plain_tile("Rules nobody can satisfy", "no second person is within reach", "/rules", len(nobody), "bad", "✗")
+    text = "add a second user with receipts:approve" if nobody else "every rule's second person is there"
+    return plain_tile("Rules nobody can satisfy", text, "/rules", len(nobody), "bad", "✗")
 
 
 async def _given_up(ask: Ask) -> Tile:

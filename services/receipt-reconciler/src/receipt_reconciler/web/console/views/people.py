@@ -104,12 +104,20 @@ def rule_views(rules: Iterable[ApprovalRule], users: tuple[User, ...] | None) ->
             _conditions(rule),
             span(rule.expires_seconds),
             rule.enabled,
-            "" if users is None else ", ".join(_approvers(rule, users)) or "nobody",
+            "" if users is None else _approvers_words(rule, users, nobody=rule.rule_id in nobody),
             rule.rule_id in nobody,
             rule,
         )
         for rule in listed
     )
+
+
+def _approvers_words(rule: ApprovalRule, users: Iterable[User], *, nobody: bool) -> str:
+    """Who is alone approves nothing: nobody approves their own proposal."""
+    names = _approvers(rule, users)
+    if nobody and names:
+        return f"nobody: {', '.join(names)} alone may propose and approve"
+    return ", ".join(names) or "nobody"
 
 
 def _approvers(rule: ApprovalRule, users: Iterable[User]) -> list[str]:
